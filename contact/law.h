@@ -1,8 +1,12 @@
-/// What happens where a body touches the ground: the force on one rounded point, its energy in a step, and what it remembers.
+/// What happens where a body touches the ground, or what else is fixed in the world: the force on one rounded point, its energy
+/// in a step, and what it remembers.
 ///
 /// A rounded point is a ball of radius r about a point c of a body; the ground is the plane n.x = height. Its gap is
 ///
 ///     g = n.c - height - r,    depth d = max(0, -g)
+///
+/// and of another surface that of contact/surface.h less r, n its gradient. A point has an entry for each surface, with a memory
+/// of its own.
 ///
 /// *Normal force.* A spring k d with a damper that only acts in contact and never pulls, in a step of size h from the depth d_k:
 ///
@@ -21,10 +25,13 @@
 /// bent it: friction takes energy whatever l and l' are, and what sticks does not creep.
 ///
 /// D is the way of the material point that is the lowest at the end: with R_k and R the axes at the start and now, and Q = R_k R',
-/// D = P (c - c_k + r Q n), P = 1 - n n'. (docs/theory.md 4.12)
+/// D = P (c - c_k + r Q n), P = 1 - n n'. Where a surface is not flat, friction stands on the plane that it had as the solve began;
+/// the pass that corrects it takes that of the solution. What is stored in bristles that the plane has turned away from, counts as
+/// taken. (docs/theory.md 4.12)
 #ifndef CATENA_CONTACT_LAW_H
 #define CATENA_CONTACT_LAW_H
 
+#include "contact/surface.h"
 #include "dynamics/lane_model.h"
 #include "dynamics/spatial.h"
 #include "forces/body_loads.h"
@@ -35,6 +42,30 @@ FN vec3 ground_normal(const lane_model *m) { return load3(m->ground); }
 FN real ground_gap(const lane_model *m, const lane_point_load *s, vec3 x)
 {
     return dot(ground_normal(m), x) - m->ground[3] - s->radius;
+}
+
+/// The surface of a contact point that is not the ground.
+FN const fixed_surface *surface_of(const lane_model *m, const lane_point_load *s) { return &m->surfaces[s->surface - 1]; }
+
+/// How the rounded point s stands whose middle is at x.
+FN surface_point stand_of(const lane_model *m, const lane_point_load *s, vec3 x)
+{
+    surface_point at;
+    if (s->surface) {
+        at = stand_at(surface_of(m, s), x, NULL);
+        at.gap = at.gap - s->radius;
+    } else at.n = at.face = ground_normal(m), at.gap = ground_gap(m, s, x);
+    return at;
+}
+
+/// Its gap, and the normal of the plane of its friction, alone.
+FN real gap_of(const lane_model *m, const lane_point_load *s, vec3 x)
+{
+    return s->surface ? stand_of(m, s, x).gap : ground_gap(m, s, x);
+}
+FN vec3 face_of(const lane_model *m, const lane_point_load *s, vec3 x)
+{
+    return s->surface ? stand_of(m, s, x).face : ground_normal(m);
 }
 
 FN real larger_of(real a, real b) { return sel(lt(a, b), b, a); }
@@ -104,26 +135,33 @@ FN vec3 along_ground(vec3 n, vec3 x) { return sub_scaled(x, n, dot(n, x)); }
 typedef struct {
     real before, gap;  // at the start of the step, now
     real from;         // the depth from which the rate of the gap is counted: that before (order 2), or what alpha_step.h says
-    vec3 n, arm;       // the normal; from the body's origin to the middle
-    vec3 s, rest;      // along the ground: how far it is bent, and from where the rate of that is counted, likewise
+    vec3 n, face;      // the gradient of the gap; the normal of the plane of friction
+    vec3 x, arm;       // the middle, where there is a surface; and from the body's origin
+    vec3 s, rest;      // along that plane: how far it is bent, and from where the rate of that is counted, likewise
     mat3 Qt;           // R R_k'
 } touch;
 
-FN touch touch_at(const lane_model *m, const lane_point_load *s, const load_state *at, mat3 R_k, mat3 R, vec3 u, vec3 z)
+/// face: the normal of the plane of friction; NULL: that of now. The ground has one.
+FN touch touch_at(const lane_model *m, const lane_point_load *s, const load_state *at, mat3 R_k, mat3 R, vec3 u, vec3 z,
+                  const vec3 *face)
 {
     touch c;
-    c.n = ground_normal(m);
-    c.before = ground_gap(m, s, at->gap), c.gap = c.before + dot(c.n, u), c.from = depth_of(c.before);
+    c.before = gap_of(m, s, at->gap), c.from = depth_of(c.before);
+    if (s->surface) {
+        c.x = add(at->gap, u);
+        const surface_point now = stand_of(m, s, c.x);
+        c.gap = now.gap, c.n = now.n, c.face = face ? *face : now.face;
+    } else c.n = c.face = ground_normal(m), c.gap = c.before + dot(c.n, u);
     c.arm = mul(R, load3(s->point)), c.Qt = mmul(R, transposed(R_k));
-    c.rest = along_ground(c.n, z);
-    c.s = add(c.rest, along_ground(c.n, add_scaled(u, tmul(c.Qt, c.n), s->radius)));
+    c.rest = along_ground(c.face, z);
+    c.s = add(c.rest, along_ground(c.face, add_scaled(u, tmul(c.Qt, c.face), s->radius)));
     return c;
 }
 
 /// How s goes along the tangent t by turns of the body: with the middle, and as the surface rolls, by r Q n.
 FN vec3 tangent_turn(const lane_point_load *s, const touch *c, vec3 t)
 {
-    return add(cross(c->arm, t), cross(scale(mul(c->Qt, t), s->radius), c->n));
+    return add(cross(c->arm, t), cross(scale(mul(c->Qt, t), s->radius), c->face));
 }
 
 /// What the gradient of friction by s, g, and the normal force give the body: f by the motion of the middle, the wrench w in all,
@@ -139,8 +177,8 @@ FN touch_gradient gradient_of_touch(const lane_point_load *s, const touch *c, ve
     const vec3 rolls = scale(mul(c->Qt, g), s->radius);
     touch_gradient t;
     t.f = sub_scaled(g, c->n, press);
-    t.w = force_at(c->arm, t.f), t.w.n = add(t.w.n, cross(rolls, c->n));
-    t.curvature = sym_add(point_curvature(c->arm, t.f), point_curvature(c->n, rolls));
+    t.w = force_at(c->arm, t.f), t.w.n = add(t.w.n, cross(rolls, c->face));
+    t.curvature = sym_add(point_curvature(c->arm, t.f), point_curvature(c->face, rolls));
     return t;
 }
 
@@ -148,7 +186,22 @@ FN touch_gradient gradient_of_touch(const lane_point_load *s, const touch *c, ve
 FN friction_law rub_in_step(const lane_model *m, const lane_point_load *s, const touch *c, real drag, real cap)
 {
     const real t = m->relaxation * drag, one = rset(1);
-    return rub_on(c->n, sub_scaled(c->s, c->rest, t / (one + t)), fmadd(s->grip, t, s->grip), cap);
+    return rub_on(c->face, sub_scaled(c->s, c->rest, t / (one + t)), fmadd(s->grip, t, s->grip), cap);
+}
+
+/// Adds the curvature that the force l along the gradient of a gap makes at the end of the arm r, -l H, H the gap's second
+/// derivative.
+FN void add_bend(body_load *L, vec3 r, sym3 H, real l)
+{
+    const vec3 x = scale(vec(H.xx, H.xy, H.xz), negate(l)), y = scale(vec(H.xy, H.yy, H.yz), negate(l)),
+               z = scale(vec(H.xz, H.yz, H.zz), negate(l));
+    const vec3 a = cross(r, x), b = cross(r, y), c = cross(r, z);  // the columns of [r]x K
+    inertia6 P;
+    P.B.x = a, P.B.y = b, P.B.z = c;
+    P.D.xx = x.x, P.D.yy = y.y, P.D.zz = z.z, P.D.xy = x.y, P.D.xz = x.z, P.D.yz = y.z;
+    const vec3 first = cross(r, vec(a.x, b.x, c.x)), second = cross(r, vec(a.y, b.y, c.y)), third = cross(r, vec(a.z, b.z, c.z));
+    P.A.xx = first.x, P.A.xy = first.y, P.A.xz = first.z, P.A.yy = second.y, P.A.yz = second.z, P.A.zz = third.z;
+    L->P = inertia_add(L->P, P);
 }
 
 /// Adds what a contact point does in a step, with the normal force `lag` of the pass before; drag as of press_on(). Returns its
@@ -164,28 +217,33 @@ FN real add_contact(body_load *L, const lane_model *m, const lane_point_load *s,
     add_way_block(L, cross(c->arm, c->n), c->n, N.stiffness);
     add_way_block(L, tangent_turn(s, c, F.t1), F.t1, F.k1);
     add_way_block(L, tangent_turn(s, c, F.t2), F.t2, F.k2);
+    if (s->surface && any_of(gt(N.force, rset(0)))) {
+        sym3 H;
+        stand_at(surface_of(m, s), c->x, &H);
+        add_bend(L, c->arm, H, N.force);
+    }
     return N.E + F.E;
 }
 
 /// A contact point where forces are taken where it is: its normal force, and the friction that this caps.
 typedef struct {
     real gap;
-    vec3 n, arm, s;  // as of touch
+    vec3 n, face, arm, s;  // as of touch
     press_force press;
     friction_law rub;
 } meeting;
 
 /// x, slides: the velocities of its middle, and of its surface along the ground. glued: lanes in which what touches sticks,
 /// whatever it takes.
-FN meeting meet(const lane_model *m, const lane_point_load *p, real gap, vec3 n, vec3 arm, vec3 x, vec3 s, vec3 slides,
+FN meeting meet(const lane_model *m, const lane_point_load *p, surface_point at, vec3 arm, vec3 x, vec3 s, vec3 slides,
                 mask glued)
 {
     meeting t;
-    t.gap = gap, t.n = n, t.arm = arm, t.s = s;
-    t.press = press_at(m, p, gap, dot(n, x));
+    t.gap = at.gap, t.n = at.n, t.face = at.face, t.arm = arm, t.s = s;
+    t.press = press_at(m, p, at.gap, dot(at.n, x));
     const vec3 y = add_scaled(s, slides, m->relaxation);
     const real cap = p->friction * t.press.force, pull = rset(2) * p->grip * root(dot(y, y));
-    t.rub = rub_on(n, y, p->grip, sel(both(glued, gt(cap, rset(0))), larger_of(cap, pull), cap));
+    t.rub = rub_on(at.face, y, p->grip, sel(both(glued, gt(cap, rset(0))), larger_of(cap, pull), cap));
     return t;
 }
 
@@ -194,7 +252,7 @@ FN vec3 meeting_gradient(const meeting *t) { return sub_scaled(t->rub.g, t->n, t
 FN wrench meeting_wrench(const lane_point_load *p, const meeting *t)
 {
     wrench w = force_at(t->arm, meeting_gradient(t));
-    w.n = add(w.n, cross(scale(t->rub.g, p->radius), t->n));
+    w.n = add(w.n, cross(scale(t->rub.g, p->radius), t->face));
     return w;
 }
 
@@ -226,12 +284,15 @@ FN real contact_energy(const lane_point_load *s, real gap, vec3 z)
     return rset(0.5) * s->grip * fmadd(d, d, dot(z, z));
 }
 
+/// What bristles that were bent to z store where the plane of friction has the part `from` of z, over k/2.
+FN real stored_bend(const lane_point_load *s, vec3 z, vec3 from) { return s->surface ? dot(z, z) : dot(from, from); }
+
 /// What damper and friction take in a step, J: the damper's force along the depth, and the work of friction, with the gradient g,
 /// beyond what its bristles store. kept: what the point remembers.
 FN real contact_loss(const lane_point_load *s, const touch *c, vec3 z, real damped, vec3 g, vec3 kept)
 {
-    const vec3 from = along_ground(c->n, z);
-    const real rubbed = fmadd(rset(0.5) * s->grip, dot(from, from) - dot(kept, kept), dot(g, sub(c->s, from)));
+    const vec3 from = along_ground(c->face, z);
+    const real rubbed = fmadd(rset(0.5) * s->grip, stored_bend(s, z, from) - dot(kept, kept), dot(g, sub(c->s, from)));
     return fmadd(damped, depth_of(c->gap) - depth_of(c->before), rubbed);
 }
 

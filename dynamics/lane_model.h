@@ -44,7 +44,8 @@ typedef struct lane_point_load {
 typedef struct lane_motor {
     MOTOR_STRUCTURE
     MOTOR_CONSTANTS(real)
-    real target_rate[3], feedforward_rate[3];  // of what moves, now; of motor_now() alone (forces/motors.h)
+    real target_rate[3], feedforward_rate[3];  // of what moves, now; of motor_now() alone (forces/motors.h), as the next
+    real led[3];                               // of a ball: the rates of its target's numbers that `velocity` follows
 } lane_motor;
 
 /// Where lanes are parts of one tree each has a signal of its own: those of one kind side by side.
@@ -90,7 +91,7 @@ typedef struct lane_clock {
 } lane_clock;
 
 typedef struct lane_model {
-    int nbody, nlink, nq, nv, nload, nmotor, nwound, nsignal, ncontact;
+    int nbody, nlink, nq, nv, nload, nmotor, ncontrol, nwound, nsignal, ncontact, nsurface;
     lane_body *bodies;        // [nbody]
 #ifdef CATENA_ALONG
     lane_subtree *subtrees;  // [nbody]
@@ -100,7 +101,11 @@ typedef struct lane_model {
     const lane_signal *signals;  // [nsignal]
     lane_clock *clock;          // of the lanes that step; NULL: all states are at `time`, s
     real *wound;                // [nwound] integral terms of motors now (forces/integral_terms.h); NULL: all are 0
+    real *by_target;            // [ncontrol] takes gradients by targets (integrators/motor_map.h); NULL: not wanted
+    real *by_wound;             // [nwound] likewise by integral terms
+    real *by_bent;              // [nv] and by how far joints with friction are bent (forces/joint_friction.h)
     double time;
+    const fixed_surface *surfaces;  // [nsurface]
     const ctn_frame *frames;  // [nlink]
     const int *dof_adr;       // [nv]
     bool in_order, passive, slides, rubs, adds, fast;

@@ -138,11 +138,12 @@ enum load_flag {
     LOAD_TURNS = 1,    // has a torque
     LOAD_FOLLOWS = 2,  // its force and torque are in the axes of its link, and turn with it; else in those of the world
     LOAD_AXIAL = 4,    // its damping along an axis of its body differs from that across; with neither of the others
-    LOAD_TOUCHES = 8,  // a rounded point that touches the ground (contact/law.h), and nothing else
+    LOAD_TOUCHES = 8,  // a rounded point and what it touches (contact/law.h), and nothing else
     LOAD_SLIPS = 16,   // drag by the velocity against a current (forces/drag.h), and nothing else; perhaps LOAD_AXIAL, and one of
     LOAD_SQUARE = 32,  // ... by its square
     LOAD_PUBLISHED = 64,  // ... over the step size
     LOAD_ADDED = 128,     // takes the weight off an added mass, as energy of gravity
+    LOAD_DRIVEN = 256,    // of a thruster whose target moves: force and torque are those of a target of 1
 };
 
 /// A load on a point of a body: a spring and damper to a point of the world, and a wrench; or a contact point. What is the same
@@ -151,7 +152,11 @@ enum load_flag {
     int body, number;   /* that it has in the scene: springs, forces, its fluid, then what a batch adds */                       \
     int link;           /* that the scene names, of the body */                                                                  \
     unsigned flags;     /* load_flag */                                                                                          \
-    int contact;        /* LOAD_TOUCHES: which of the model's contact points, as the next three */                               \
+    int motor;          /* of a thruster: which motor, counted from 1; 0: it is none */                                          \
+    double push[6];     /* of a thruster: its force, N, and torque, N m, for a target of 1, in link axes */                      \
+    int contact;        /* LOAD_TOUCHES: which of the model's contact points, as the next five */                               \
+    int surface;        /* what it touches: 0 the ground, else of the model's surfaces, counted from 1 */                        \
+    int opposite;       /* of a box: how many loads on the point stands that is opposite to it; 0: of no box */                  \
     double displaced;   /* kg, of fluid or added, whose weight is taken off in `force` */                                        \
     double bears, rest; /* N, m: the weight of its tree, which makes it sink so deep */                                          \
     int rubs;           /* whether its friction is its shape's own, not the ground's */
@@ -177,6 +182,20 @@ typedef struct point_load {
     LOAD_CONSTANTS(double)
 } point_load;
 
+/// What points touch besides the ground (contact/surface.h), fixed and the same in every world: solid bodies about a middle, and a
+/// field of heights.
+typedef enum surface_kind { SURFACE_SPHERE, SURFACE_CAPSULE, SURFACE_BOX, SURFACE_CYLINDER, SURFACE_TERRAIN } surface_kind;
+typedef struct fixed_surface {
+    surface_kind kind;
+    double at[3], R[9];     // m, its middle; its axes are the columns
+    double half[3];         // m, half its lengths; capsule, cylinder: [2], of the axis z
+    double radius;          // m, sphere, capsule, cylinder
+    double bound;           // m, of a ball about the middle that has all of it; terrain: its highest, above the middle
+    int columns, rows;      // terrain, as the next two
+    double spacing[2];      // m, along x, y
+    const double *heights;  // [rows][columns] coefficients of the spline, m: the first row has the lowest y
+} fixed_surface;
+
 /// How a current differs from place to place and with time: the `flow` of loads is multiplied by a strength, which may move, and
 /// by a share that goes by the height in the world, in lines through points.
 enum { STREAM_POINTS = 16 };
@@ -187,8 +206,8 @@ typedef struct fluid_stream {
     double height[STREAM_POINTS], share[STREAM_POINTS], slope[STREAM_POINTS];  // m, rising; 1/m, up to the next point
 } fluid_stream;
 
-/// What the `target` of a motor is.
-typedef enum motor_type { MOTOR_POSITION, MOTOR_VELOCITY, MOTOR_TORQUE } motor_type;
+/// What the `target` of a motor is. From MOTOR_THRUST on motors are not on joints: they push a link (forces/thrust.h).
+typedef enum motor_type { MOTOR_POSITION, MOTOR_VELOCITY, MOTOR_TORQUE, MOTOR_THRUST, MOTOR_MOMENT } motor_type;
 
 /// The numbers of a motor that may move with time.
 typedef enum motor_told { TOLD_TARGET, TOLD_VELOCITY, TOLD_FEEDFORWARD, MOTOR_TOLD } motor_told;
@@ -215,9 +234,11 @@ typedef struct ctn_signal {
 } ctn_signal;
 
 /// A motor on a joint of one degree of freedom (forces/motors.h), on its own side of the gear, or on a ball
-/// (forces/ball_motors.h). What is the same in every world, and what may differ. What it is told is one number, of a ball three.
+/// (forces/ball_motors.h), or a thruster on a link. What is the same in every world, and what may differ. What it is told is one
+/// number, of a ball three.
 #define MOTOR_STRUCTURE                                                                                                          \
     int body;                                                                                                                    \
+    int control; /* where among all targets its own are: ctn_model_targets() */                                                  \
     motor_type type;                                                                                                             \
     int moves[MOTOR_TOLD][3]; /* by motor_told: the signal that is added to the number, counted from 1; 0: none */               \
     int moving;               /* whether one of them is */                                                                       \
@@ -232,7 +253,8 @@ typedef struct ctn_signal {
     number effort;         /* the most that it gives, N m or N; infinity: no limit */                                            \
     number gear;           /* how far it turns while its joint turns by 1 */                                                     \
     number ki;             /* of its integral term: N m/rad s or N/m s; of a servo of velocity N m/rad or N/m */                 \
-    number speed;          /* at which it drives no more, rad/s or m/s; infinity: no limit */
+    number speed;          /* at which it drives no more, rad/s or m/s; infinity: no limit */                                    \
+    number least;          /* of a thruster, N or N m: it gives what it is told from here to `effort` */
 
 typedef struct motor_constants {
     MOTOR_CONSTANTS(double)
@@ -254,9 +276,15 @@ struct ctn_model {
     int nbody, nlink, nq, nv, nload;
     int nspring, nforce, ndrag;  // how many of the loads are the scene's `springs`, its `forces`, its fluid
     int nmotor;
+    int ncontrol;  // numbers that all motors are told as targets
     int ncontact;  // how many of the loads are contact points
     double depth;  // m, the largest `rest` of these
     bool critical;      // they are damped critically from there
+    int nsurface;  // of what they touch, but for the ground
+    bool plane;    // there is a ground
+    fixed_surface *surfaces;  // [nsurface]
+    char **surface_names;     // [nsurface]
+    double *heights;          // of the terrain
     ctn_body *bodies;   // [nbody]
     point_load *loads;  // [nload], by body
     joint_motor *motors;  // [nmotor], in the order of the scene
@@ -275,6 +303,7 @@ struct ctn_model {
     bool fast;          // a motor has a limit of its speed
     bool slides;        // a body slides, or turns on a helix, on another one
     bool slips, adds;   // a load is LOAD_SLIPS, LOAD_ADDED
+    bool driven;        // or LOAD_DRIVEN
     fluid_stream stream;
     double current[3];  // m/s, of the fluid that drag is in
     WORLD_CONSTANTS(double)

@@ -214,4 +214,29 @@ FN vec3 exp_pullback(vec3 u, vec3 x)
 /// J u': the angular velocity, body axes, of exp([u]) while u changes by u'. exp_pullback(-u, .) is J.
 FN vec3 exp_velocity(vec3 u, vec3 rate) { return exp_pullback(opposite(u), rate); }
 
+/// The gradient by u of l.(J r) = l.r - a u.(r x l) + b ((l.u)(u.r) - |u|^2 l.r), r the rate of u.
+FN vec3 exp_velocity_slope(vec3 u, vec3 r, vec3 l)
+{
+    static const double factorial[] = {2, 24, 720, 40320, 3628800, 479001600, 87178291200};
+    const real t2 = dot(u, u), one = rset(1);
+    const mask near = lt(t2, rset(0.25));
+    const real safe = sel(near, one, t2), t = root(safe);
+    real s, c, a = rset(0), b = rset(0), da = rset(0), db = rset(0);  // and their derivatives by |u|, over |u|
+    for (int n = 6; n >= 0; n--) {
+        const double even = 1 / factorial[n], odd = 1 / (factorial[n] * (2 * n + 3));
+        a = fnmadd(t2, a, rset(even)), b = fnmadd(t2, b, rset(odd));
+        if (n) da = fnmadd(t2, da, rset(-2 * n * even)), db = fnmadd(t2, db, rset(-2 * n * odd));
+    }
+    sincosr(t, &s, &c);
+    const real versed = one - c, late = t - s;
+    a = sel(near, a, versed / safe), b = sel(near, b, late / (t * safe));
+    da = sel(near, da, fnmadd(rset(2), versed, t * s) / (safe * safe));
+    db = sel(near, db, fnmadd(rset(3), late, t * versed) / (t * safe * safe));
+    const vec3 x = cross(r, l);
+    const real lr = dot(l, r), lu = dot(l, u), ur = dot(u, r);
+    vec3 g = scale(u, fnmadd(da, dot(u, x), fnmadd(rset(2) * b, lr, db * fnmadd(t2, lr, lu * ur))));
+    g = sub_scaled(g, x, a);
+    return add_scaled(add_scaled(g, l, b * ur), r, b * lu);
+}
+
 #endif

@@ -11,7 +11,7 @@
 /// x = p + R s is where the point s of a body with the pose [R p] is, a the anchor, R_k the axes at the start of a step. The
 /// force on the point is -dV/dx - C x'. A force and a torque may be in the axes of the world, or in those of their link. Only a
 /// force in world axes has a potential; where a method wants one of the others (order 2), it takes them as they stand at the
-/// start of its step. What they give counts as work, not as energy that is stored.
+/// start of its step. What they give counts as work, not as energy that is stored. Thrusters are such loads (forces/thrust.h).
 ///
 /// Methods that solve equations want a load as a *wrench* about the body's origin and an *inertia* P that maps its twist to a
 /// wrench, the second derivative in the symmetrised chart of the sweeps (docs/theory.md 4.2): with the arm r = R s, the gradient
@@ -39,6 +39,7 @@
 #include "dynamics/lane_model.h"
 #include "dynamics/spatial.h"
 #include "forces/drag.h"
+#include "forces/thrust.h"
 
 /// What the loads on a body do together. World axes, about the body's origin.
 typedef struct {
@@ -149,10 +150,11 @@ typedef struct {
     drag_force drag;
 } load_state;
 
-/// A force or torque of a load on a body with the axes R, in world axes.
+/// A force or torque of a load on a body with the axes R, in world axes. Of a thruster whose target moves it is the one now.
 FN vec3 load_axes(const lane_model *m, const lane_point_load *s, mat3 R, const real *x)
 {
-    const vec3 y = load3(x);
+    vec3 y = load3(x);
+    if (s->flags & LOAD_DRIVEN) y = scale(y, thrust_of(m, s));
     return s->flags & LOAD_FOLLOWS ? mul(R, mul(const33(m->frames[s->link].R), y)) : y;
 }
 

@@ -70,6 +70,28 @@ FN real wound_after(const lane_motor *a, real x, real w, real from, real to)
     return fmadd(sel(gt(more * y, rset(0)), slope, rset(1)), more, from);
 }
 
+/// The gradients of g I' by I, by what the step would take it to, by x and w, and by what the motor asks for at the end.
+typedef struct {
+    real from, to, x, w, y;
+} wound_bar;
+
+FN wound_bar wound_after_pullback(const lane_motor *a, real x, real w, real from, real to, real g)
+{
+    const real o = rset(0), one = rset(1), more = to - from, y = motor_demand(a, x, w) + to;
+    const mask winds = gt(more * y, o);
+    const real size = magnitude(y), width = rset(2 * MOTOR_CORNER) * a->effort;
+    const real f = sel(winds, answer_of(a, y, a->gear * w).by_y, one);
+    // the slope falls over the corner of an effort; corners of motors with a speed are sharp
+    const mask inside = both(gt(size, rset(1 - MOTOR_CORNER) * a->effort), lt(size, rset(1 + MOTOR_CORNER) * a->effort));
+    const mask bent = both(both(winds, inside), not_(speed_limited(a)));
+    const real falls = sel(bent, one / sel(bent, width, one), o);
+    wound_bar B;
+    B.y = negate(g * more * sel(lt(y, o), negate(falls), falls));
+    B.to = fmadd(g, f, B.y), B.from = g * (one - f);
+    B.x = negate(B.y * a->kp * a->gear), B.w = negate(B.y * a->kd * a->gear);
+    return B;
+}
+
 FN vec3 ball_wound_after(const lane_motor *a, quat x, vec3 w, vec3 from, vec3 to)
 {
     const vec3 Y = add(ball_demand(a, ball_way(a, x), w), to);

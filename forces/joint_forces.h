@@ -83,23 +83,30 @@ KERNEL real passive_potential(const lane_model *m, const real *q)
     return E;
 }
 
-/// Adds to q_bar and v_bar [nv] the gradients of y'f, f the force along the joint of a body with BODY_PASSIVE.
-FN void passive_pullback_body(const lane_model *m, const lane_body *b, const real *q, const real *v, vec3 y, real *q_bar,
-                              real *v_bar)
+/// Adds to q_bar and v_bar [nv] the gradients of -back'f, f the force of the motor of a body with BODY_MOTOR.
+FN void motor_pullback_body(const lane_model *m, const lane_body *b, const real *q, const real *v, vec3 back, real *q_bar,
+                            real *v_bar)
 {
-    const vec3 back = scale(y, rset(-1));
-    if ((b->flags & BODY_MOTOR) && b->kind == JOINT_BALL) {
+    if (b->kind == JOINT_BALL) {
         const lane_motor a = wound_motor(m, b);
         const quat r = ball_way(&a, quat_load(q + b->qadr));
         const vec3 by = smul(bound_torque(ball_demand(&a, r, joint_vector(b, v)), a.effort).slope, back);
         add_joint_vector(b, q_bar, ball_stiffness_transposed(&a, r, by)), add_joint_vector(b, v_bar, scale(by, a.kd));
-    } else if (b->flags & BODY_MOTOR) {
+    } else {
         const lane_motor a = wound_motor(m, b);
         const motor_force f = motor_at(&a, q[b->qadr], v[b->vadr]);
         const real by = back.x * f.slope;
         q_bar[b->vadr] = fmadd(a.kp, by, q_bar[b->vadr]), v_bar[b->vadr] = fmadd(a.kd, by, v_bar[b->vadr]);
         if (a.fast) v_bar[b->vadr] = fmadd(back.x, f.brake, v_bar[b->vadr]);
     }
+}
+
+/// Adds to q_bar and v_bar [nv] the gradients of y'f, f the force along the joint of a body with BODY_PASSIVE.
+FN void passive_pullback_body(const lane_model *m, const lane_body *b, const real *q, const real *v, vec3 y, real *q_bar,
+                              real *v_bar)
+{
+    const vec3 back = scale(y, rset(-1));
+    if (b->flags & BODY_MOTOR) motor_pullback_body(m, b, q, v, back, q_bar, v_bar);
     if (b->nv == 1 || !(b->flags & BODY_SPRING)) {
         add_joint_vector(b, v_bar, smul(joint_drag(b, q), back));
         if (b->nv == 1) add_joint_vector(b, q_bar, scale(back, joint_potential(b, q[b->qadr]).k));

@@ -76,6 +76,23 @@ FN void keep_friction(const lane_model *m, const real *u, mask where, real *z)
     }
 }
 
+/// The gradient by s of -y W'(s), s what a body with BODY_FRICTION is bent to: added to m->by_bent. Returns it: 0 where it
+/// slides.
+FN real friction_pullback(const lane_model *m, const lane_body *b, real s, real y)
+{
+    const real by = negate(friction_potential(b, s).k * y);
+    if (m->by_bent) m->by_bent[b->vadr] = m->by_bent[b->vadr] + by;
+    return by;
+}
+
+/// The same of g z', z' what is left of s after a step.
+FN real bent_pullback(const lane_model *m, const lane_body *b, real s, real g)
+{
+    const real by = sel(le(magnitude(s), given(b)->presliding), g, rset(0));
+    m->by_bent[b->vadr] = m->by_bent[b->vadr] + by;
+    return by;
+}
+
 /// Adds -dW after the increments u [nv] (NULL: none) to tau [nv].
 FN void add_friction_forces(const lane_model *m, const real *z, const real *u, real *tau)
 {

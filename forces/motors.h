@@ -46,7 +46,8 @@
 KERNEL lane_motor moved_motor(const lane_model *m, const lane_motor *from, bool ball, real t, real beside)
 {
     lane_motor a = *from;
-    real led[3] = {rset(0), rset(0), rset(0)};  // of a ball whose velocity goes by its target: the rate of that
+    real *const led = a.led;
+    led[0] = led[1] = led[2] = rset(0);
     for (int k = 0; k < MOTOR_TOLD; k++)
         for (int c = 0; c < (ball ? 3 : 1); c++) {
             real *const x = k == TOLD_TARGET ? &a.target[c] : k == TOLD_VELOCITY ? &a.velocity[c] : &a.feedforward[c];
@@ -67,21 +68,26 @@ KERNEL lane_motor moved_motor(const lane_model *m, const lane_motor *from, bool 
     return a;
 }
 
-/// The motor of a body with BODY_MOTOR, as it is told at the time t.
-FN lane_motor motor_at_time(const lane_model *m, const lane_body *b, real t, real beside)
+/// A motor as it is told at the time t.
+FN lane_motor motor_at_time(const lane_model *m, const lane_motor *from, bool ball, real t, real beside)
 {
-    const lane_motor *const from = &m->motors[b->motor];
-    if (from->moving) return moved_motor(m, from, b->kind == JOINT_BALL, t, beside);
+    if (from->moving) return moved_motor(m, from, ball, t, beside);
     lane_motor a = *from;
-    for (int c = 0; c < 3; c++) a.target_rate[c] = a.feedforward_rate[c] = rset(0);
+    for (int c = 0; c < 3; c++) a.target_rate[c] = a.feedforward_rate[c] = a.led[c] = rset(0);
     return a;
 }
 
 /// The same now.
-FN lane_motor motor_now(const lane_model *m, const lane_body *b)
+FN lane_motor told_now(const lane_model *m, const lane_motor *from, bool ball)
 {
     const bool runs = m->nsignal && m->clock;
-    return motor_at_time(m, b, runs ? m->clock->t : rset(m->time), runs ? m->clock->beside : rset(m->time + 1e-9));
+    return motor_at_time(m, from, ball, runs ? m->clock->t : rset(m->time), runs ? m->clock->beside : rset(m->time + 1e-9));
+}
+
+/// The motor of a body with BODY_MOTOR now.
+FN lane_motor motor_now(const lane_model *m, const lane_body *b)
+{
+    return told_now(m, &m->motors[b->motor], b->kind == JOINT_BALL);
 }
 
 /// y at the coordinate x and the velocity w of the joint.

@@ -15,6 +15,7 @@
 #include "forces/ball_motors.h"
 #include "forces/integral_terms.h"
 #include "forces/motors.h"
+#include "forces/thrust.h"
 
 /// What is known. Poses, twists, accelerations of bodies [nbody]; coordinates, velocities, their accelerations and forces along
 /// joints [nv]; the energy of springs.
@@ -50,6 +51,10 @@ KERNEL void sense_joint(const lane_model *m, const model_sensor *s, const tree_m
                        : s->about.type == CTN_SENSE_JOINT_ACCELERATION ? x->acceleration
                        : s->about.type == CTN_SENSE_JOINT_FORCE        ? x->force
                                                                        : x->v;
+    if (s->about.type == CTN_SENSE_MOTOR_EFFORT && m->motors[s->motor].type >= MOTOR_THRUST) {
+        out[0] = bounded_thrust(&m->motors[s->motor], thrust_told(m, &m->motors[s->motor]));
+        return;
+    }
     if (s->about.type == CTN_SENSE_MOTOR_EFFORT) {
         const lane_body *b = &m->bodies[m->motors[s->motor].body];
         const lane_motor motor = wound_motor(m, b);

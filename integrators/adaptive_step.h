@@ -115,8 +115,8 @@ KERNEL void keep_bristles(const lane_model *m, mask where, explicit_work *work, 
         const int c = s->contact;
         if (!(s->flags & LOAD_TOUCHES)) continue;
         const meeting t = touch_here(m, &work->loads, k);
-        const vec3 kept = kept_slip(s, t.s, t.press.force, t.press.force), from = along_ground(t.n, slip[c]);
-        const real stored = rset(0.5) * s->grip * (dot(from, from) - dot(kept, kept));
+        const vec3 kept = kept_slip(s, t.s, t.press.force, t.press.force), from = along_ground(t.face, slip[c]);
+        const real stored = rset(0.5) * s->grip * (stored_bend(s, slip[c], from) - dot(kept, kept));
         work->flow.dissipated = work->flow.dissipated + stored;
         slip[c] = sel3(where, kept, slip[c]), press[c] = sel(where, t.press.force, press[c]);
     }

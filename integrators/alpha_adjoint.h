@@ -18,6 +18,7 @@
 #include "integrators/alpha_step.h"
 #include "integrators/collocation.h"
 #include "integrators/load_forces.h"
+#include "integrators/motor_map.h"
 #include "integrators/pose_pullback.h"
 #include "integrators/position_adjoint.h"
 
@@ -96,6 +97,11 @@ KERNEL void begin_pullback(const lane_model *m, const position_state *S, const i
     id_work motion = *id;
     id_pullback(m, &motion, A->y, rset(-1), q_bar, v_bar);
     acting_pullback(m, S->q, S->rate, A->y, rset(1), loads, q_bar, v_bar);
+    target_pullback(m, S->q, S->rate, A->y, sel(A->fresh, rset(1), zero), loads);
+    for (int i = 0; i < m->nbody && m->rubs; i++) {
+        const lane_body *b = &m->bodies[i];
+        if (b->flags & BODY_FRICTION) friction_pullback(m, b, S->z[b->vadr], sel(A->fresh, A->y[b->vadr], zero));
+    }
     for (int k = 0; k < m->nv; k++) {
         bar->q[k] = bar->q[k] + sel(A->fresh, q_bar[k], zero), bar->v[k] = bar->v[k] + sel(A->fresh, v_bar[k], zero);
         tau_bar[k] = tau_bar[k] + sel(A->fresh, A->y[k], zero);
@@ -127,7 +133,12 @@ FN void half_turn_pullback(const lane_model *m, const lane_body *b, const solve 
     if (b->flags & BODY_SPRING) add3(bar->q + j, drag_pullback(cone_at(b, S->q), rate, by_g));
     if (!(b->flags & BODY_MOTOR)) return;
     const motor_pull P = pull_of(m, b, W, y);
-    add3(bar->v + j, scale(cross(steady_torque(&P.of), by_feedforward(&P)), rset(0.5) * in->h));
+    const vec3 by = by_feedforward(&P);
+    add3(bar->v + j, scale(cross(steady_torque(&P.of), by), rset(0.5) * in->h));
+    if (!m->by_target) return;
+    const vec3 steady = scale(cross(by, rate), rset(0.5) * in->h);
+    if (P.of.type == MOTOR_POSITION) add_by_ball_target(m, &P.of, by_followed(&P.of, scale(steady, P.of.kd)));
+    else add_by_ball_target(m, &P.of, scale(steady, target_gain(&P.of)));
 }
 
 /// Adds the outer product g s' to the columns of rotation of X.
@@ -136,10 +147,11 @@ FN void add_outer(rate_pose *X, vec3 g, vec3 s)
     X->R.x = add_scaled(X->R.x, g, s.x), X->R.y = add_scaled(X->R.y, g, s.y), X->R.z = add_scaled(X->R.z, g, s.z);
 }
 
-/// A force or torque of a load in link axes, in those of the link.
+/// A force or torque of a load in link axes, in those of the body.
 FN vec3 own_axes(const lane_model *m, const lane_point_load *s, const real *x)
 {
-    return mul(const33(m->frames[s->link].R), load3(x));
+    const vec3 y = mul(const33(m->frames[s->link].R), load3(x));
+    return s->flags & LOAD_DRIVEN ? scale(y, thrust_of(m, s)) : y;
 }
 
 /// What the drag of load k makes for the virtual motion y of its point, on a body with the axes R, `ahead` those that it took at the
@@ -279,10 +291,14 @@ KERNEL void alpha_aims_pullback(const lane_model *m, const alpha_rule *r, const 
 KERNEL void alpha_pullback(const lane_model *m, const alpha_rule *r, const position_state *S, position_adjoint *one,
                            alpha_adjoint *A, const state_bar *after, const state_bar *before, real *tau_bar)
 {
+    clock_now(m, r->h, 1);
     alpha_end_pullback(m, r, one, A, after, before);
+    step_wound_pullback(m, one, after->wound, before->q, A->slack);
+    step_bent_pullback(m, one, after->z, before->q);
     way_pullback(m, one, A->X, A->x, r->end, before->q);
     aim_pullback(m, one, r->c * r->h, A->X, before->q, A->rate, A->slack, A->turn);
     alpha_aims_pullback(m, r, S, one, A, before, tau_bar);
+    solve_target_pullback(m, one, S, before->q);
     if (!m->nload) return;
     const alpha_slack slack = slack_of(r);
     loads_pullback(m, &one->W, S, &one->P, A->L, A->X, before->q);
@@ -299,6 +315,8 @@ KERNEL void fold_restart(const lane_model *m, real h, const state_bar *after, al
     const real inv_h = rset(1) / h;
     for (int k = 0; k < masses_of(m); k++)
         A->after.V[k] = columns_add_scaled(columns_add_scaled(after->V[k], after->A[k], inv_h), after->B[k], inv_h);
+    for (int k = 0; k < m->nwound; k++) A->after.wound[k] = after->wound[k];
+    for (int k = 0; k < m->nv && m->rubs; k++) A->after.z[k] = after->z[k];
     for (int k = 0; k < m->nv; k++)
         A->after.q[k] = after->q[k], A->after.v[k] = fmadd(inv_h, after->a[k] + after->b[k], after->v[k]);
 }

@@ -26,6 +26,9 @@ typedef struct {
     state_bar before_bar, after_bar;
     real *tau, *tau_bar, *q_bar, *v_bar;  // [nv]
     double h;                             // size of the step at hand
+    lane_clock clock;                     // of it
+    real *by_target;                      // [ncontrol]
+    real *wound;                          // [nwound] integral terms now
 } adjoint_work;
 
 /// In how many ways a step may have been carried out.
@@ -46,7 +49,7 @@ KERNEL mask adjoint_prepare(const lane_model *m, const ctn_batch_config *cfg, do
         const variational_state before = as_variational(&W->before);
         return variational_prepare(m, cfg, rset(h), &before, W->after.q, W->tau, &W->va);
     }
-    explicit_prepare(m, cfg->method, h, W->before.q, W->before.v, W->tau, &W->ex);
+    explicit_prepare(m, cfg->method, h, W->before.q, W->before.v, W->before.wound, W->before.z, W->tau, &W->ex);
     return not_(none_of());
 }
 
@@ -55,6 +58,8 @@ KERNEL void adjoint_step(const lane_model *m, const ctn_batch_config *cfg, adjoi
 {
     const state_bar *after = &W->after_bar, *before = &W->before_bar;
     const position_state start = as_position(&W->before), S = as_position(&W->after);
+    for (int k = 0; k < m->nwound; k++) before->wound[k] = W->h == 0 ? after->wound[k] : rset(0);
+    for (int k = 0; k < m->nv && m->rubs; k++) before->z[k] = W->h == 0 ? after->z[k] : rset(0);
     if (W->h == 0) projection_pullback(m, &start, &S, after, &W->ve, W->q_bar, W->v_bar, before);
     else if (position_based(cfg->method)) ladder_pullback(m, &W->po, &start, &S, after, before, W->tau_bar);
     else if (cfg->method == CTN_VARIATIONAL) variational_pullback(m, cfg, &W->va, after, before, W->tau_bar);

@@ -68,6 +68,7 @@ typedef struct {
     const vec3 *slip;  // [ncontact] what contact points remember
     const real *press;  // [ncontact] their normal forces at the start of the step
     real *lag;          // [ncontact] the normal forces whose friction the solve has
+    vec3 *face;         // [ncontact] the planes of that, where there are surfaces
     body_load *load;   // [nload] of a body with BODY_LOAD, at its first load
     real *r;        // [nv] residual of the joint rows
     real E;         // energy of the iterate, up to a constant
@@ -224,14 +225,26 @@ FN touch contact_at(const lane_model *m, const solve *W, int k)
     const load_state *at = &W->held[k];
     const mat3 R = W->now[s->body].R;
     const vec3 point = load3(s->point), u = add(W->body[s->body].dp, sub(mul(R, point), at->arm));
-    touch c = touch_at(m, s, at, W->start[s->body].R, R, u, W->slip[s->contact]);
+    const vec3 *const face = s->surface ? &W->face[s->contact] : NULL;
+    touch c = touch_at(m, s, at, W->start[s->body].R, R, u, W->slip[s->contact], face);
     if (W->drift) {
         const rate_pose *D = &W->drift[s->body];
-        const vec3 drift = mul_add(D->p, D->R, point), rolls = mul(W->start[s->body].R, tmul(D->R, c.n));
-        c.from = sel(lt(c.before, rset(0)), negate(c.before + dot(c.n, drift)), rset(0));
-        c.rest = add(c.rest, along_ground(c.n, add_scaled(drift, rolls, s->radius)));
+        const vec3 drift = mul_add(D->p, D->R, point), rolls = mul(W->start[s->body].R, tmul(D->R, c.face));
+        const vec3 n = s->surface ? stand_of(m, s, at->gap).n : c.n;
+        c.from = sel(lt(c.before, rset(0)), negate(c.before + dot(n, drift)), rset(0));
+        c.rest = add(c.rest, along_ground(c.face, add_scaled(drift, rolls, s->radius)));
     }
     return c;
+}
+
+/// Whether a contact point that has moved by u is far from its surface in all lanes, and has no friction to feel.
+FN bool is_apart(const lane_model *m, const solve *W, int k, vec3 u)
+{
+    const lane_point_load *s = &m->loads[k];
+    if (!s->surface) return false;
+    mask near = may_touch(surface_of(m, s), s->radius, add(W->held[k].gap, u));
+    if (W->drift) near = either(near, may_touch(surface_of(m, s), s->radius, W->held[k].gap));
+    return !any_of(either(near, gt(W->lag[s->contact], rset(0))));
 }
 
 /// What the loads on body i add: their wrench, their block, and their energy, which it returns. A damper's is c/(2h) |u|^2 for
@@ -247,6 +260,7 @@ KERNEL real evaluate_loads(const lane_model *m, solve *W, int i)
         const load_state *at = &W->held[k];
         const vec3 arm = mul(W->now[i].R, load3(s->point)), u = add(t->dp, sub(arm, at->arm));
         if (s->flags & LOAD_TOUCHES) {
+            if (is_apart(m, W, k, u)) continue;
             const touch c = contact_at(m, W, k);
             E = E + add_contact(&L, m, s, &c, W->in.drag, W->lag[s->contact]);
             continue;

@@ -17,7 +17,7 @@ KERNEL real deepest_contact(const lane_model *m, const placement *at, const vec3
         const lane_point_load *s = &m->loads[k];
         if (!(s->flags & LOAD_TOUCHES)) continue;
         const vec3 x = mul_add(p[s->body], at[s->body].R, load3(s->point));
-        most = larger_of(most, negate(ground_gap(m, s, x)));
+        most = larger_of(most, negate(gap_of(m, s, x)));
     }
     return most;
 }

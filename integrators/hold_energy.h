@@ -111,8 +111,9 @@ FN void book_load(tree_books *B, const lane_model *m, const position_state *S, c
     else add_load_part(&B->flow, m, Q->one, k);
     if (s->flags & LOAD_TOUCHES) {
         const end_touch e = Q->more ? touch_after_stages(m, &Q->more->W, k) : touch_after(m, &Q->one->W, k);
-        book(B, contact_energy(s, ground_gap(m, s, at->gap), S->slip[s->contact]), contact_energy(s, e.gap, e.kept));
-        B->touches = sel(either(lt(ground_gap(m, s, at->gap), rset(0)), lt(e.gap, rset(0))), rset(1), B->touches);
+        const real before = gap_of(m, s, at->gap);
+        book(B, contact_energy(s, before, S->slip[s->contact]), contact_energy(s, e.gap, e.kept));
+        B->touches = sel(either(lt(before, rset(0)), lt(e.gap, rset(0))), rset(1), B->touches);
         return;
     }
     vec3 u, g;

@@ -164,6 +164,8 @@ KERNEL void projected_pullback(const lane_model *m, ladder_adjoint *A, const pos
                                const state_bar *before_bar, real *tau_bar)
 {
     projection_pullback(m, &A->chord, after, after_bar, &A->projection, A->q_bar, A->v_bar, &A->chord_bar);
+    for (int k = 0; k < m->nwound; k++) A->chord_bar.wound[k] = after_bar->wound[k];
+    for (int k = 0; k < m->nv && m->rubs; k++) A->chord_bar.z[k] = after_bar->z[k];
     position_pullback(m, &A->one, &A->chord_bar, before_bar, tau_bar);
 }
 
@@ -201,6 +203,7 @@ KERNEL void ladder_pullback(const lane_model *m, ladder_adjoint *A, const positi
     const bool old = before_bar->old != NULL;
     if (A->by_alpha) {
         alpha_pullback(m, &A->again.part.rule, before, &A->one, &A->alpha, after_bar, before_bar, tau_bar);
+        clock_now(m, A->again.part.rule.h, 0), hold_wound(m, before->wound);
         begin_pullback(m, before, &A->again.id, &A->again.loads, &A->alpha, before_bar, tau_bar);
     } else if (before_bar->A) {
         fold_restart(m, A->one.W.in.h, after_bar, &A->alpha);

@@ -61,7 +61,7 @@ FN vec3 surface_slide(const lane_model *m, const loads_work *L, int k)
 {
     const lane_point_load *s = &m->loads[k];
     const twist V = L->V[s->body];
-    const vec3 n = ground_normal(m);
+    const vec3 n = face_of(m, s, L->at[k].gap);
     return along_ground(n, sub(moved_point(V, L->at[k].arm), cross(V.w, scale(n, s->radius))));
 }
 
@@ -70,8 +70,9 @@ FN meeting touch_here(const lane_model *m, const loads_work *L, int k)
 {
     const lane_point_load *s = &m->loads[k];
     const load_state *at = &L->at[k];
-    const vec3 n = ground_normal(m), x = moved_point(L->V[s->body], at->arm), bent = along_ground(n, L->slip[s->contact]);
-    return meet(m, s, ground_gap(m, s, at->gap), n, at->arm, x, bent, surface_slide(m, L, k), none_of());
+    const surface_point on = stand_of(m, s, at->gap);
+    const vec3 x = moved_point(L->V[s->body], at->arm), bent = along_ground(on.face, L->slip[s->contact]);
+    return meet(m, s, on, at->arm, x, bent, surface_slide(m, L, k), none_of());
 }
 
 /// The state at (q, v) begins: no contact point remembers anything, and each has the normal force there.
@@ -120,8 +121,8 @@ FN void add_touch_wrench(wrench *w, const lane_model *m, const loads_work *L, in
 FN void add_depth_wrench(wrench *w, const lane_model *m, const loads_work *L, int k)
 {
     const lane_point_load *s = &m->loads[k];
-    const real force = s->grip * depth_of(ground_gap(m, s, L->at[k].gap));
-    *w = wrench_add(*w, force_at(L->at[k].arm, scale(ground_normal(m), force)));
+    const surface_point on = stand_of(m, s, L->at[k].gap);
+    *w = wrench_add(*w, force_at(L->at[k].arm, scale(on.n, s->grip * depth_of(on.gap))));
 }
 
 /// Adds J'f of all loads to tau [nv].

@@ -14,8 +14,10 @@
 #include "dynamics/spatial.h"
 #include "dynamics/quaternion.h"
 #include "forces/joint_elements.h"
+#include "forces/joint_friction.h"
 #include "dynamics/tree_factor.h"
 #include "integrators/joint_terms.h"
+#include "integrators/motor_map.h"
 #include "integrators/collocation.h"
 #include "integrators/position_step.h"
 #include "integrators/pose_pullback.h"
@@ -57,6 +59,7 @@ KERNEL real position_prepare(const lane_model *m, real h, const position_state *
     find_placements(m, before->q, W->start);
     W->in.x = A->x, W->in.u = A->u;
     set_step_size(W, h);
+    clock_now(m, h, 1);
     start_step(m, W);
     for (int k = 0; k < m->nq; k++) A->x[k] = x[k];
     for (int k = 0; k < m->nv; k++) A->u[k] = u[k];
@@ -137,6 +140,7 @@ FN void plain_pullback(const lane_model *m, const lane_body *b, const solve *W, 
         if (W->in.slack) u = u - W->in.slack[b->vadr];
         drag.xx = add_brake(drag.xx, &a, motor_at(&a, W->in.x[b->qadr], W->in.drag * u));
     }
+    if (b->flags & BODY_FRICTION) q_bar[0] = q_bar[0] - friction_pullback(m, b, bent_by(b, W->in.z, W->in.u), y[0]);
     const real c[3] = {drag.xx, drag.yy, drag.zz}, J = given(b)->armature * W->in.k2;
     for (int k = 0; k < b->nv; k++) {
         q_bar[k] = fmadd(fmadd(c[k], W->in.drag, J), y[k], q_bar[k]);
@@ -245,6 +249,109 @@ KERNEL void aim_pullback(const lane_model *m, position_adjoint *A, real momentum
     if (m->nload) add_drag_rows(m, W->now, W->start, W->held, W->in.drag, false, &A->P, q_bar);
 }
 
+/// The share of h by which a servo of velocity has its target in its integral term's own at the end of a solve.
+FN real end_share(const terms_input *in) { return rset(in->wind ? 0.5 : 1) * in->h; }
+
+/// Adds the gradients by what alpha puts into an integral term at the start of a step, with the gradient `by` of that.
+FN void wound_start_pullback(const lane_model *m, const lane_body *b, const lane_motor *a, const terms_input *in, real by,
+                             real *q_bar)
+{
+    if (!in->wind) return;
+    const real rest = (rset(1) - wind_share(a, in->h)) * in->h * a->ki;
+    if (a->type == MOTOR_POSITION) q_bar[b->vadr] = fnmadd(a->gear * rest, by, q_bar[b->vadr]), add_by_target(m, a, rest * by);
+    else add_by_target(m, a, rset(0.5) * in->h * a->ki * by);
+}
+
+/// Of integral terms after a step, wind_step(): gradients by x, added to A->b, by q, and by u_d (slack; NULL: there is none). bar
+/// [nwound]
+KERNEL void step_wound_pullback(const lane_model *m, position_adjoint *A, const real *bar, real *q_bar, real *slack_bar)
+{
+    const terms_input *in = &A->W.in;
+    for (int i = 0; i < m->nbody && m->nwound; i++) {
+        const lane_body *b = &m->bodies[i];
+        if (!(b->flags & BODY_MOTOR) || m->motors[b->motor].wound < 0) continue;
+        const lane_motor a = motor_now(m, b), end = motor_in_step(m, b, in);
+        const int j = b->vadr;
+        const real x = in->x[b->qadr], slack = in->slack ? in->slack[j] : rset(0), gain = end.kp - a.kp;
+        const real to = fmadd(gain, fnmadd(a.gear, x, end.target[0]), end.feedforward[0] - a.feedforward[0]);
+        const wound_bar B = wound_after_pullback(&a, x, in->drag * (in->u[j] - slack), in->wound[a.wound], to, bar[a.wound]);
+        const real by_way = in->drag * B.w, turned = a.gear * gain * B.to;
+        A->b[j] = A->b[j] + ((B.x + by_way) - turned), q_bar[j] = q_bar[j] - by_way;
+        if (slack_bar) slack_bar[j] = slack_bar[j] - by_way;
+        if (a.type != MOTOR_POSITION) q_bar[j] = q_bar[j] + turned;
+        add_by_target(m, &a, fmadd(B.y, target_gain(&a), B.to * gain * (a.type == MOTOR_POSITION ? rset(1) : end_share(in))));
+        add_by_wound(m, &a, B.from + B.to);
+        wound_start_pullback(m, b, &a, in, B.to, q_bar);
+    }
+}
+
+/// The gradient of y'r by the target of a ball's motor, negated.
+FN vec3 pull_by_target(const lane_body *b, const solve *W, const motor_pull *P)
+{
+    const quat zl = quat_mul(P->z, quat_pure(P->l, rset(1)));
+    if (P->of.type == MOTOR_TORQUE) return by_feedforward(P);
+    const vec3 by_velocity = scale(by_ahead(&P->B, quat_imaginary(quat_mul(quat_conjugate(P->B.ahead), zl))), P->of.kd);
+    if (P->of.type == MOTOR_VELOCITY) return by_velocity;
+    const quat way = ball_way(&P->of, quat_load(W->in.q + b->qadr));
+    return add(by_rotation(&P->of, quat_mul(quat_conjugate(P->z), way), P->l), by_followed(&P->of, by_velocity));
+}
+
+/// Adds the gradients by targets that the virtual motion y and A->P.motion make. S: the state at the start of a part of alpha,
+/// with whose velocities links turn ahead (aim_wrenches()); NULL: they push as they stood there. And by integral terms, and what
+/// these make of q_bar [nv].
+KERNEL void solve_target_pullback(const lane_model *m, const position_adjoint *A, const position_state *S, real *q_bar)
+{
+    const solve *W = &A->W;
+    const terms_input *in = &W->in;
+    if (!m->by_target && !m->by_wound) return;
+    for (int i = 0; i < m->nbody; i++) {
+        const lane_body *b = &m->bodies[i];
+        const real *y = A->y + b->vadr;
+        if (!(b->flags & BODY_MOTOR)) continue;
+        if (b->kind == JOINT_BALL) {
+            const motor_pull P = pull_of(m, b, W, y);
+            add_by_ball_target(m, &P.of, pull_by_target(b, W, &P));
+            continue;
+        }
+        const lane_motor a = motor_in_step(m, b, in);
+        real u = in->u[b->vadr];
+        if (in->slack) u = u - in->slack[b->vadr];
+        const real by = plain_target_pullback(m, &a, in->x[b->qadr], in->drag * u, y[0]);
+        if (a.wound < 0) continue;
+        const lane_motor plain = motor_now(m, b);
+        wound_start_pullback(m, b, &plain, in, by, q_bar);
+        if (a.type == MOTOR_POSITION) continue;
+        q_bar[b->vadr] = fmadd(a.gear * a.ki, by, q_bar[b->vadr]), add_by_target(m, &a, a.ki * end_share(in) * by);
+    }
+    for (int k = 0; k < m->nload && m->by_target; k++) {
+        const lane_point_load *s = &m->loads[k];
+        if (!s->motor) continue;
+        const mat3 R_k = W->start[s->body].R, R = W->now[s->body].R;
+        const twist y = A->P.motion[s->body];
+        const mat3 axes = S ? mat3_add_scaled(R_k, S->V[s->body].R, in->h) : R_k;
+        vec3 torque = push_torque(m, s, axes);
+        if (S) {
+            const mat3 V = S->V[s->body].R;
+            torque = cross_add(torque, torque,
+                               scale(cross_add(cross_add(cross(R_k.x, V.x), R_k.y, V.y), R_k.z, V.z), rset(0.25) * in->h));
+        }
+        const vec3 turned = s->flags & LOAD_TURNS ? mul(R, torque_terms(torque, R_k, R).g) : zero3();
+        thrust_target_pullback(m, s, push_force(m, s, axes), opposite(turned), moved_point(y, mul(R, load3(s->point))), y.w);
+    }
+}
+
+/// Of how far joints with friction are bent after a step: gradients by x, added to A->b, and by q. z_bar [nv]
+KERNEL void step_bent_pullback(const lane_model *m, position_adjoint *A, const real *z_bar, real *q_bar)
+{
+    for (int i = 0; i < m->nbody && m->rubs; i++) {
+        const lane_body *b = &m->bodies[i];
+        const int j = b->vadr;
+        if (!(b->flags & BODY_FRICTION)) continue;
+        const real by = bent_pullback(m, b, bent_by(b, A->W.in.z, A->W.in.u), z_bar[j]);
+        A->b[j] = A->b[j] + by, q_bar[j] = q_bar[j] - by;
+    }
+}
+
 /// The gradient by x, and those by the state before the step, where they begin.
 KERNEL void position_begin_pullback(const lane_model *m, position_adjoint *A, const state_bar *after, const state_bar *before)
 {
@@ -256,9 +363,13 @@ KERNEL void position_pullback(const lane_model *m, position_adjoint *A, const st
                               real *tau_bar)
 {
     const solve *W = &A->W;
+    clock_now(m, W->in.h, 1);
     position_begin_pullback(m, A, after, before);
+    step_wound_pullback(m, A, after->wound, before->q, NULL);
+    step_bent_pullback(m, A, after->z, before->q);
     way_pullback(m, A, after->V, after->v, W->in.inv_h, before->q);  // V' = (T(x) - T(q)) / h and rate' = u / h
     aim_pullback(m, A, W->in.inv_h, before->V, before->q, before->v, NULL, tau_bar);
+    solve_target_pullback(m, A, NULL, before->q);
     if (m->nload) add_axes_rows(m, W, &A->P, before->q);
 }
 

@@ -49,6 +49,22 @@ FN void add_joint_part(energy_flow *F, const lane_model *m, const lane_body *b, 
     add_driven_flow(F, m, b, in->q, alpha ? middle : P->x + b->qadr, in->tau, u, in->h, b->flags & BODY_MOTOR ? &motor : NULL);
 }
 
+/// The force and the torque that a load's work goes by. Of what turns with its link alpha has the mean of both ends: the work of
+/// the force that it solves with, that of the end, is of the first order.
+FN wrench acting_in_part(const lane_model *m, const position_work *P, const lane_point_load *s, const load_state *at)
+{
+    wrench w;
+    w.f = at->F, w.n = at->T;
+    if (!P->W.in.slack || !(s->flags & LOAD_FOLLOWS)) return w;
+    const mat3 R_k = P->W.start[s->body].R, R = P->W.now[s->body].R;
+    const real half = rset(0.5);
+    clock_now(m, P->W.in.h, 0);
+    const vec3 f = load_force(m, s, R_k), n = load_torque(m, s, R_k);
+    clock_now(m, P->W.in.h, 1);
+    w.f = scale(add(f, load_force(m, s, R)), half), w.n = scale(add(n, load_torque(m, s, R)), half);
+    return w;
+}
+
 /// A load.
 FN void add_load_part(energy_flow *F, const lane_model *m, const position_work *P, int k)
 {
@@ -75,8 +91,9 @@ FN void add_load_part(energy_flow *F, const lane_model *m, const position_work *
         return;
     }
     F->dissipated = F->dissipated + load_loss(s, at->axis, scale(u, in->inv_h), in->h);
-    F->work = F->work + dot(at->F, u);
-    if (s->flags & LOAD_TURNS) F->work = F->work + dot(at->T, mul(R, axes_increment(P->W.start[s->body].R, R)));
+    const wrench w = acting_in_part(m, P, s, at);
+    F->work = F->work + dot(w.f, u);
+    if (s->flags & LOAD_TURNS) F->work = F->work + dot(w.n, mul(R, axes_increment(P->W.start[s->body].R, R)));
 }
 
 /// All of them.
@@ -102,7 +119,8 @@ FN real touch_loss(const lane_model *m, const stages *W, int k)
     const stage_table *t = W->table;
     const stage_load *of = &W->point[k * t->stages];
     const vec3 z = W->slip[s->contact];
-    const vec3 from = along_ground(ground_normal(m), z), kept = touch_after_stages(m, W, k).kept;
+    const end_touch end = touch_after_stages(m, W, k);
+    const vec3 kept = end.kept, from = s->surface ? z : along_ground(ground_normal(m), z);
     real loss = rset(0);
     for (int a = 0; a < t->stages; a++) {
         const meeting c = touch_at_stage(m, W, k, a);

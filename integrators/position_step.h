@@ -195,12 +195,24 @@ KERNEL void follow_iterate(const lane_model *m, position_work *P, real alpha, ma
     for (int i = 0; i < m->nbody; i++) follow_row(&m->bodies[i], i, P, alpha, where);
 }
 
+/// Friction stands on the planes below contact points as the step begins, in the lanes `where`.
+KERNEL void face_contacts(const lane_model *m, solve *W, mask where)
+{
+    for (int k = 0; k < m->nload; k++) {
+        const lane_point_load *s = &m->loads[k];
+        if (!(s->flags & LOAD_TOUCHES) || !s->surface) continue;
+        vec3 *const face = &W->face[s->contact];
+        *face = sel3(where, face_of(m, s, W->held[k].gap), *face);
+    }
+}
+
 /// The first guess in the lanes `where`: joint rates that change as they did in the step before. The lanes `rest` begin at the
 /// start of the step, `where` among them.
 KERNEL void predict_step(const lane_model *m, const position_state *S, position_work *P, mask rest, mask where)
 {
     rest_at(m, S->q, rest, P->x, P->u, P->base, P->base_u);
     for (int k = 0; k < m->ncontact; k++) P->W.lag[k] = sel(rest, S->press[k], P->W.lag[k]);
+    if (m->nsurface) face_contacts(m, &P->W, rest);
     for (int k = 0; k < m->nv; k++) P->d[k] = sel(rest, P->W.in.h * (S->rate[k] + S->gain[k]), P->d[k]);
     move_iterate(m, P, rset(1), where);
 }
@@ -256,7 +268,18 @@ FN end_touch touch_after(const lane_model *m, const solve *W, int k)
     return e;
 }
 
-/// Gives friction the normal forces of the solution in W, in the lanes `where`. Returns by how much its caps change by that.
+/// Gives friction of contact point k the plane below it in the solution. Returns by how much that turns it.
+FN real correct_face(const lane_model *m, solve *W, int k, mask where)
+{
+    const lane_point_load *s = &m->loads[k];
+    const vec3 u = add(W->body[s->body].dp, sub(mul(W->now[s->body].R, load3(s->point)), W->held[k].arm));
+    vec3 *const last = &W->face[s->contact];
+    const vec3 face = face_of(m, s, add(W->held[k].gap, u)), turned = sub(face, *last);
+    *last = sel3(where, face, *last);
+    return root(dot(turned, turned));
+}
+
+/// Gives friction the normal forces of the solution in W, in the lanes `where`. Returns by how much it changes by that.
 KERNEL real correct_friction(const lane_model *m, solve *W, mask where)
 {
     real change = rset(0);
@@ -265,6 +288,7 @@ KERNEL real correct_friction(const lane_model *m, solve *W, mask where)
         if (!(s->flags & LOAD_TOUCHES)) continue;
         const real force = touch_after(m, W, k).press, last = W->lag[s->contact];
         change = fmadd(s->friction, magnitude(force - last), change);
+        if (s->surface) change = fmadd(s->friction * force, correct_face(m, W, k, where), change);
         W->lag[s->contact] = sel(where, force, last);
     }
     return change;
@@ -578,7 +602,7 @@ KERNEL real contacts_energy(const lane_model *m, const placement *at, const vec3
     for (int k = 0; k < m->nload; k++) {
         const lane_point_load *s = &m->loads[k];
         if (!(s->flags & LOAD_TOUCHES)) continue;
-        const real gap = ground_gap(m, s, mul_add(p[s->body], at[s->body].R, load3(s->point)));
+        const real gap = gap_of(m, s, mul_add(p[s->body], at[s->body].R, load3(s->point)));
         E = E + contact_energy(s, gap, slip[s->contact]);
     }
     return E;

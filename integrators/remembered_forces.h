@@ -25,8 +25,8 @@ typedef struct {
     const real *press;
 } remembered;
 
-/// What contact point k, of loads at L, feels under the normal force l with bristles bent to z: the force of the ground on it, and
-/// where that acts, from the origin of its body.
+/// What contact point k, of loads at L, feels under the normal force l with bristles bent to z: the force of its surface on it,
+/// and where that acts, from the origin of its body.
 typedef struct {
     vec3 f, arm;
     mask sticks;
@@ -35,10 +35,12 @@ typedef struct {
 FN felt_force felt_at(const lane_model *m, const loads_work *L, int k, vec3 z, real l)
 {
     const lane_point_load *s = &m->loads[k];
-    const vec3 n = ground_normal(m), slides = surface_slide(m, L, k), y = add_scaled(z, slides, m->relaxation);
+    const surface_point on = stand_of(m, s, L->at[k].gap);
+    const vec3 n = on.face, from = s->surface ? along_ground(n, z) : z;
+    const vec3 slides = surface_slide(m, L, k), y = add_scaled(from, slides, m->relaxation);
     felt_force F;
-    F.f = sub(scale(n, l), rub_on(n, y, s->grip, s->friction * l).g);
-    F.arm = sub_scaled(L->at[k].arm, n, s->radius), F.sticks = is_stuck(m, s, z, slides, l);
+    F.f = sub(scale(on.n, l), rub_on(n, y, s->grip, s->friction * l).g);
+    F.arm = sub_scaled(L->at[k].arm, n, s->radius), F.sticks = is_stuck(m, s, from, slides, l);
     return F;
 }
 
@@ -63,9 +65,10 @@ KERNEL void tell_contact(const lane_model *m, const remembered *R, const loads_w
     const lane_point_load *s = &m->loads[k];
     const real l = R->press[s->contact];
     const felt_force F = felt_at(m, L, k, R->slip[s->contact], l);
-    const vec3 at = sub_scaled(L->at[k].gap, ground_normal(m), s->radius);
+    const surface_point on = stand_of(m, s, L->at[k].gap);
+    const vec3 at = sub_scaled(L->at[k].gap, on.face, s->radius);
     x[0] = at.x, x[1] = at.y, x[2] = at.z, x[3] = F.f.x, x[4] = F.f.y, x[5] = F.f.z;
-    x[6] = negate(ground_gap(m, s, L->at[k].gap));
+    x[6] = negate(on.gap);
     x[7] = sel(gt(l, rset(0)), sel(F.sticks, rset(CTN_STICKS), rset(CTN_SLIDES)), rset(CTN_APART));
 }
 
@@ -73,7 +76,6 @@ KERNEL void tell_contact(const lane_model *m, const remembered *R, const loads_w
 /// remembered it is that of their depth and its rate, as for a state that begins.
 KERNEL void sense_contacts(const lane_model *m, const model_sensor *sensor, const remembered *R, const loads_work *L, real *out)
 {
-    const vec3 n = ground_normal(m);
     const real radius = rset(sensor->about.radius), o = rset(0);
     vec3 force = zero3();
     real normal = o;
@@ -81,10 +83,12 @@ KERNEL void sense_contacts(const lane_model *m, const model_sensor *sensor, cons
         const lane_point_load *s = &m->loads[k];
         if (!(s->flags & LOAD_TOUCHES) || s->link != sensor->about.link) continue;
         const vec3 x = moved_point(L->V[s->body], L->at[k].arm);
-        const real l = R->press ? R->press[s->contact] : press_at(m, s, ground_gap(m, s, L->at[k].gap), dot(n, x)).force;
+        const surface_point on = stand_of(m, s, L->at[k].gap);
+        real l = press_at(m, s, on.gap, dot(on.n, x)).force;
+        if (R->press) l = R->press[s->contact];
         const vec3 f = felt_at(m, L, k, R->press ? R->slip[s->contact] : zero3(), l).f;
         const vec3 middle = mul_add(L->p[s->body], L->T[s->body].R, const3(sensor->p));
-        const vec3 off = sub(sub_scaled(L->at[k].gap, n, s->radius), middle);
+        const vec3 off = sub(sub_scaled(L->at[k].gap, on.face, s->radius), middle);
         const mask near = sensor->about.radius > 0 ? le(dot(off, off), radius * radius) : not_(none_of());
         normal = normal + sel(near, l, o);
         force = add(force, sel3(near, f, zero3()));

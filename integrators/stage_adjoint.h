@@ -22,6 +22,7 @@
 #include "integrators/stage_residual.h"
 #include "integrators/stage_sweep.h"
 #include "integrators/stage_step.h"
+#include "integrators/motor_map.h"
 #include "integrators/pose_pullback.h"
 #include "integrators/position_adjoint.h"
 
@@ -97,6 +98,47 @@ KERNEL void weighted_pullback(const lane_model *m, stage_adjoint *A, const doubl
     }
 }
 
+/// Adds what the gradient `by` of an integral term at stage a makes beyond that by the term: by targets, of a servo of velocity
+/// by q.
+FN void stage_wound_pullback(const lane_model *m, const lane_body *b, const stages *W, int a, const lane_motor *motor, real by,
+                             const stage_bar *bar)
+{
+    double sum = 0;
+    for (int l = 0; l < W->table->stages; l++) sum += W->table->a[a][l];
+    add_by_target(m, motor, by * motor->ki * W->in.h * rset(sum));
+    if (motor->type != MOTOR_POSITION) bar->q[b->vadr] = fmadd(by * motor->ki, motor->gear, bar->q[b->vadr]);
+}
+
+/// Of integral terms after a step, wind_stages(): gradients by the stages, added to A->b, and by what the step starts from. bar
+/// [nwound]
+KERNEL void end_stages_wound_pullback(const lane_model *m, stage_adjoint *A, const real *wound, const stage_bar *bar)
+{
+    const stages *W = &A->P.W;
+    const stage_table *t = W->table;
+    const stage_input *in = &W->in;
+    const int last = t->stages - 1;
+    for (int i = 0; i < m->nbody && m->nwound; i++) {
+        const lane_body *b = &m->bodies[i];
+        if (!(b->flags & BODY_MOTOR) || m->motors[b->motor].wound < 0) continue;
+        const real to = wound_at_stage(m, b, t, in, last), w = stage_rate(m, t, in, last, b->vadr);
+        const lane_motor a = motor_now(m, b);
+        const int j = b->vadr;
+        real *const end = A->b + last * m->nv + j;
+        const wound_bar B = wound_after_pullback(&a, in->x[last * m->nq + b->qadr], w, in->wound[a.wound], to, wound[a.wound]);
+        add_by_wound(m, &a, B.from + B.to), add_by_target(m, &a, B.y * target_gain(&a));
+        stage_wound_pullback(m, b, W, last, &a, B.to, bar);
+        *end = *end + B.x;
+        if (a.type != MOTOR_POSITION) *end = fnmadd(B.to * a.ki, a.gear, *end);
+        bar->rate[j] = fmadd(rset(t->dV[last]), B.w, bar->rate[j]);
+        for (int l = 0; l < t->stages; l++) {
+            real *const at = A->b + l * m->nv + j;
+            const real d = rset(t->d[last][l]) * in->inv_h * B.w;
+            *at = *at + d, bar->q[j] = bar->q[j] - d;
+            if (a.type == MOTOR_POSITION) *at = fnmadd(B.to * a.ki * in->h * rset(t->a[last][l]), a.gear, *at);
+        }
+    }
+}
+
 /// What the terms of stage a of a joint without ball give for y: gradients of -y'r. (stage_terms.h)
 FN void stage_terms1_pullback(const lane_model *m, const lane_body *b, const stages *W, int a, const real *y,
                               const stage_bar *bar)
@@ -109,7 +151,11 @@ FN void stage_terms1_pullback(const lane_model *m, const lane_body *b, const sta
         const lane_motor motor = motor_at_stage(m, b, t, &W->in, a);
         const real w = stage_rate(m, t, &W->in, a, b->vadr);
         drag.xx = add_brake(drag.xx, &motor, motor_at(&motor, W->in.x[a * m->nq + b->qadr], w));
+        const real by = plain_target_pullback(m, &motor, W->in.x[a * m->nq + b->qadr], w, y[0]);
+        if (motor.wound >= 0) stage_wound_pullback(m, b, W, a, &motor, by, bar);
     }
+    if (b->flags & BODY_FRICTION)
+        bar->q[b->vadr] = bar->q[b->vadr] - friction_pullback(m, b, bent_by(b, W->in.z, W->in.u + a * m->nv), y[0]);
     const real c[3] = {drag.xx, drag.yy, drag.zz}, J = given(b)->armature * W->in.inv_h;
     for (int k = 0; k < b->nv; k++) {
         const int v = b->vadr + k;
@@ -132,6 +178,7 @@ FN void stage_ball_pullback(const lane_model *m, const lane_body *b, const stage
         const lane_motor motor = motor_at_stage(m, b, t, &W->in, a);
         const bounded_torque T = ball_motor_at(&motor, quat_load(W->in.x + a * m->nq + b->qadr), w);
         Cy = add_scaled(Cy, smul(T.slope, y), motor.kd);
+        ball_target_pullback(m, &motor, quat_load(W->in.x + a * m->nq + b->qadr), w, y);
     }
     vec3 by_q[2], by_rate[2];
     ball_rate_pullback(m, t, B, a, t->d[a], W->in.inv_h, rset(t->dV[a]), Cy, &by_q[0], &by_rate[0], NULL);
@@ -143,6 +190,21 @@ FN void stage_ball_pullback(const lane_model *m, const lane_body *b, const stage
     add3(bar->q + j, scale(q, rset(-1)));
     add3(bar->rate + j, scale(r, rset(-1)));
     add3(bar->tau + j, y);
+}
+
+/// Adds the gradients by targets of thrusters that the virtual motion of stage a, A->Q.motion, makes.
+KERNEL void stage_thrust_pullback(const lane_model *m, const stage_adjoint *A, const placement *T, int a)
+{
+    const stages *W = &A->P.W;
+    if (!m->by_target) return;
+    clock_now(m, W->in.h, W->table->c[a]);
+    for (int k = 0; k < m->nload; k++) {
+        const lane_point_load *s = &m->loads[k];
+        if (!s->motor) continue;
+        const twist y = A->Q.motion[s->body];
+        const mat3 R = T[s->body].R;
+        thrust_target_pullback(m, s, push_force(m, s, R), push_torque(m, s, R), moved_point(y, mul(R, load3(s->point))), y.w);
+    }
 }
 
 /// From the gradients by the stages, A->b, those by what the step starts from, added to `bar`.
@@ -164,6 +226,7 @@ KERNEL void rows_pullback(const lane_model *m, stage_adjoint *A, const stage_bar
             bar->V[k] = columns_add_scaled(bar->V[k], A->M[k], rset(t->hV[a]) * W->in.inv_h);
             k++;
         }
+        stage_thrust_pullback(m, A, T, a);
         add_pose_rows(m, W->start, A->M, rset(h) * W->in.k2, &A->Q, bar->q);
         for (int k = 0; k < m->nload; k++) W->held[k].drag = W->point[k * s + a].drag;
         if (m->nload) add_drag_rows(m, T, W->start, W->held, rset(d) * W->in.inv_h, true, &A->Q, bar->q);
@@ -193,6 +256,14 @@ KERNEL void stage_pullback(const lane_model *m, stage_adjoint *A, const state_ba
     if (t->old > 0) {
         secant[last] = 1 / t->old, secant[last - 1] = -1 / t->old;
         weighted_pullback(m, A, secant, after->old_rate, after->old, bar->q);
+    }
+    end_stages_wound_pullback(m, A, after->wound, bar);
+    for (int i = 0; i < m->nbody && m->rubs; i++) {
+        const lane_body *b = &m->bodies[i];
+        const int j = b->vadr;
+        if (!(b->flags & BODY_FRICTION)) continue;
+        const real by = bent_pullback(m, b, bent_by(b, W->in.z, W->in.u + last * m->nv), after->z[j]);
+        end[j] = end[j] + by, bar->q[j] = bar->q[j] - by;
     }
     const real dV = rset(t->dV[last]);
     for (int i = 0, k = 0; i < m->nbody; i++) {

@@ -222,11 +222,36 @@ FN void stand_at_stages(const lane_model *m, const stages *W, int k)
     }
 }
 
-/// Where a contact point sticks as the step begins.
-FN mask stuck_at_start(const lane_model *m, const stages *W, const lane_point_load *s)
+/// The same of a surface that is not flat: at each stage with its plane there, on which s is what remains of z and the way since.
+FN void stand_on_surface(const lane_model *m, const stages *W, int k)
 {
+    const stage_table *t = W->table;
+    const lane_point_load *s = &m->loads[k];
+    const mat3 R_k = W->start[s->body].R;
+    stage_load *of = &W->point[k * t->stages];
+    vec3 way = W->slip[s->contact], face[MOST_STAGES];
+    for (int a = 0; a < t->stages; a++) {
+        const vec3 n = face[a] = face_of(m, s, add(W->held[k].gap, of[a].u));
+        vec3 x = zero3();
+        for (int l = 0; l < t->stages; l++)
+            x = add_scaled(x, sub(mul(R_k, tmul(W->body[s->body * t->stages + l].T.R, n)), n), rset(t->d[a][l]) * W->in.inv_h);
+        of[a].axis = mul(W->body[s->body * t->stages + a].T.R, tmul(R_k, x));
+        of[a].F = along_ground(n, add_scaled(load_rate(W, of, a), of[a].axis, s->radius));
+    }
+    for (int a = 0; a < t->stages; a++) {
+        vec3 x = add(way, of[a].u);
+        for (int l = 0; l < t->stages; l++) x = add_scaled(x, of[l].axis, rset(t->a[a][l]) * W->in.h * s->radius);
+        of[a].T = along_ground(face[a], x);
+    }
+}
+
+/// Where a contact point sticks as the step begins.
+FN mask stuck_at_start(const lane_model *m, const stages *W, int k)
+{
+    const lane_point_load *s = &m->loads[k];
     const rate_pose *V = &W->V[s->body];
-    const vec3 n = ground_normal(m), x = mul_add(V->p, V->R, load3(s->point)), rolls = mul(W->start[s->body].R, tmul(V->R, n));
+    const vec3 n = face_of(m, s, W->held[k].gap), x = mul_add(V->p, V->R, load3(s->point)),
+               rolls = mul(W->start[s->body].R, tmul(V->R, n));
     if (!(m->bodies[s->body].flags & BODY_MASS)) return none_of();
     return is_stuck(m, s, W->slip[s->contact], along_ground(n, add_scaled(x, rolls, s->radius)), W->press[s->contact]);
 }
@@ -236,10 +261,11 @@ FN meeting touch_at_stage(const lane_model *m, const stages *W, int k, int a)
 {
     const lane_point_load *s = &m->loads[k];
     const stage_load *of = &W->point[k * W->table->stages];
-    const vec3 n = ground_normal(m);
-    const real gap = ground_gap(m, s, W->held[k].gap) + dot(n, of[a].u);
-    const mask glued = any_of(W->glued) ? both(W->glued, stuck_at_start(m, W, s)) : W->glued;
-    return meet(m, s, gap, n, of[a].arm, load_rate(W, of, a), of[a].T, of[a].F, glued);
+    surface_point on;
+    if (s->surface) on = stand_of(m, s, add(W->held[k].gap, of[a].u));
+    else on.n = on.face = ground_normal(m), on.gap = ground_gap(m, s, W->held[k].gap) + dot(on.n, of[a].u);
+    const mask glued = any_of(W->glued) ? both(W->glued, stuck_at_start(m, W, k)) : W->glued;
+    return meet(m, s, on, of[a].arm, load_rate(W, of, a), of[a].T, of[a].F, glued);
 }
 
 /// Contact point k at the end of the step that W has solved.
@@ -274,9 +300,10 @@ KERNEL void stage_loads(const lane_model *m, stages *W, int s, int i)
             const stage_body *t = &W->body[i * s + a];
             of[a].arm = mul(t->T.R, load3(load->point)), of[a].u = add(t->dp, sub(of[a].arm, at->arm));
             if (load->flags & LOAD_TOUCHES) continue;
+            if (load->flags & LOAD_DRIVEN) clock_now(m, W->in.h, W->table->c[a]);
             of[a].F = load_force(m, load, t->T.R), of[a].T = load_torque(m, load, t->T.R), of[a].axis = load_axis(load, t->T.R);
         }
-        if (load->flags & LOAD_TOUCHES) stand_at_stages(m, W, k);
+        if (load->flags & LOAD_TOUCHES) load->surface ? stand_on_surface(m, W, k) : stand_at_stages(m, W, k);
         for (int a = 0; a < s; a++) {
             stage_body *t = &W->body[i * s + a];
             if (load->flags & LOAD_TOUCHES) {

@@ -166,7 +166,7 @@ FN void add_slip_blocks(const stages *W, const lane_point_load *load, const stag
 }
 
 /// How bristles and their rate together, s + t s', of contact point k at stage a go along the tangent t by the motion at stage l.
-FN wrench slide_column(const lane_model *m, const stages *W, int k, int a, int l, vec3 t)
+FN wrench slide_column(const lane_model *m, const stages *W, int k, int a, int l, vec3 face, vec3 t)
 {
     const stage_table *table = W->table;
     const lane_point_load *load = &m->loads[k];
@@ -179,10 +179,27 @@ FN wrench slide_column(const lane_model *m, const stages *W, int k, int a, int l
     rolls = mul(body[l].T.R, rolls);
     for (int i = 0; i < table->stages; i++)
         rolls = add_scaled(rolls, mul(body[l].T.R, tmul(body[i].T.R, t)), rset(table->a[a][i] * table->d[i][l]));
-    const vec3 turns = add_scaled(cross(rolls, ground_normal(m)), cross(at->axis, t), fmadd(h, rset(table->a[a][l]), tau * own));
+    const vec3 turns = add_scaled(cross(rolls, face), cross(at->axis, t), fmadd(h, rset(table->a[a][l]), tau * own));
     wrench w;
     w.n = add_scaled(scale(cross(at->arm, t), e), turns, load->radius), w.f = scale(t, e);
     return w;
+}
+
+/// Adds what the gradient n of the gap makes of the way of a contact point on a surface that is not flat: n turns by H, and with
+/// it the force, and the rate of the gap. Friction's plane turns, too, which is left out.
+FN void add_bend_block(const lane_model *m, const stages *W, int k, int s, int a, int width, const meeting *t, wrench by_press,
+                       real *P)
+{
+    const lane_point_load *load = &m->loads[k];
+    const stage_load *of = &W->point[k * s];
+    sym3 H;
+    stand_at(surface_of(m, load), add(W->held[k].gap, of[a].u), &H);
+    real *const block = P + (width + 1) * 6 * a;
+    const vec3 column[3] = {vec(H.xx, H.xy, H.xz), vec(H.xy, H.yy, H.yz), vec(H.xz, H.yz, H.zz)};
+    for (int j = 0; j < 3; j++)
+        add_outer_block(block, width, force_at(t->arm, scale(column[j], negate(t->press.force))),
+                        force_at(t->arm, vec(rset(j == 0), rset(j == 1), rset(j == 2))));
+    add_outer_block(block, width, by_press, force_at(t->arm, scale(smul(H, load_rate(W, of, a)), t->press.by_rate)));
 }
 
 /// Adds what a contact point makes at stage a of the motion at all stages. The normal force goes by the gap there and by its
@@ -192,7 +209,7 @@ FN void add_touch_blocks(const lane_model *m, const stages *W, int k, int s, int
     const lane_point_load *load = &m->loads[k];
     const meeting t = touch_at_stage(m, W, k, a);
     const vec3 ways[2] = {t.rub.t1, t.rub.t2}, n = t.n, slides = scale(t.rub.by_cap, load->friction);
-    const vec3 under = sub_scaled(t.arm, n, load->radius);  // where friction acts
+    const vec3 under = sub_scaled(t.arm, t.face, load->radius);  // where friction acts
     const real second[2] = {t.rub.k1, t.rub.k2};
     wrench by_press = force_at(under, slides), by_way[2];  // the gradient's derivative by the normal force, and by both tangents
     by_press.n = sub(by_press.n, cross(t.arm, n)), by_press.f = sub(slides, n);
@@ -201,9 +218,11 @@ FN void add_touch_blocks(const lane_model *m, const stages *W, int k, int s, int
         const real rate = rset(W->table->d[a][l]) * W->in.inv_h, e = fmadd(t.press.by_rate, rate, t.press.by_gap * rset(l == a));
         real *const block = P + width * 6 * a + 6 * l;
         add_outer_block(block, width, by_press, force_at(W->point[k * s + l].arm, scale(n, e)));
-        for (int j = 0; j < 2; j++) add_outer_block(block, width, by_way[j], slide_column(m, W, k, a, l, ways[j]));
+        for (int j = 0; j < 2; j++) add_outer_block(block, width, by_way[j], slide_column(m, W, k, a, l, t.face, ways[j]));
     }
-    const vec3 f = meeting_gradient(&t), half = scale(f, rset(-0.5)), turn = scale(cross(t.rub.g, n), rset(0.5) * load->radius);
+    if (load->surface && any_of(gt(t.press.force, rset(0)))) add_bend_block(m, W, k, s, a, width, &t, by_press, P);
+    const vec3 f = meeting_gradient(&t), half = scale(f, rset(-0.5)),
+               turn = scale(cross(t.rub.g, t.face), rset(0.5) * load->radius);
     mat3 A = rows_of_sym(point_curvature(t.arm, f));  // and [turn]x
     A.x = add(A.x, vec(rset(0), negate(turn.z), turn.y)), A.y = add(A.y, vec(turn.z, rset(0), negate(turn.x)));
     A.z = add(A.z, vec(negate(turn.y), turn.x, rset(0)));

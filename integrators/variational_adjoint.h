@@ -20,6 +20,7 @@
 #include "dynamics/tree_factor.h"
 #include "dynamics/pullback.h"
 #include "integrators/force_unit.h"
+#include "integrators/motor_map.h"
 #include "integrators/collocation.h"
 #include "integrators/position_step.h"
 #include "integrators/variational.h"
@@ -188,6 +189,7 @@ KERNEL void chord_pullback(const lane_model *m, const chord_part *part, const re
         if (has_terms(b, NULL)) joint_chord_pullback(b, W, resisted(b, W, i, late, joint_vector(b, p1_bar)), A->b, q0_bar);
     }
     acting_pullback(m, part->q1, A->still, p1_bar, half, &A->work.loads, A->b, A->sink);
+    target_pullback(m, part->q1, A->still, p1_bar, half, &A->work.loads);
 
     chord_solve_transposed(m, W, &part->sweep, A->b, A->P.load, A->P.motion, A->y);
 
@@ -209,6 +211,7 @@ KERNEL void chord_pullback(const lane_model *m, const chord_part *part, const re
         }
     }
     acting_pullback(m, part->q0, A->still, A->y, half, &A->work.loads, q0_bar, A->sink);
+    target_pullback(m, part->q0, A->still, A->y, half, &A->work.loads);
     if (m->passive) share_pullback(m, part, theta_bar, &A->mobility, A->M, q0_bar);
     for (int k = 0; k < m->nv; k++) p0_bar[k] = A->y[k], tau_bar[k] = fmadd(half, A->y[k], tau_bar[k]);
 }

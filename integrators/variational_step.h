@@ -254,7 +254,7 @@ KERNEL void end_contacts(const lane_model *m, variational_state *S, mask where, 
         if (!(s->flags & LOAD_TOUCHES)) continue;
         vec3 *const slip = &S->slip[s->contact];
         const vec3 u = mul_add(t->dp, t->dR, load3(s->point));
-        const touch c = touch_at(m, s, &L->at[k], W->start[s->body].R, t->R, u, *slip);
+        const touch c = touch_at(m, s, &L->at[k], W->start[s->body].R, t->R, u, *slip, NULL);
         const real press = press_at(m, s, c.gap, W->inv_h * (c.gap - c.before)).force;
         const real damped = sel(lt(c.gap, o), fnmadd(s->grip, depth_of(c.gap), press), o);
         const vec3 g = rub_in_step(m, s, &c, W->inv_h, s->friction * press).g, kept = kept_slip(s, c.s, press, press);

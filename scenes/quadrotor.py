@@ -1,7 +1,7 @@
 """Flies scenes/quadrotor.yaml around a square: a controller for `catena run --control`.
 
 Before each step it finds the force that brings the quadrotor to where it is to be, and the torque that turns its rotors' axis to
-that force; shares both out among four rotors, which only pull, and not too hard; and gives the frame what these then do.
+that force, and shares both out among four rotors, which only pull, and not too hard.
 """
 import json
 import sys
@@ -9,7 +9,6 @@ import sys
 CORNERS = [(0, 0, 2), (2, 0, 2), (2, 1.5, 2.5), (0, 1.5, 2.5)]  # m, each one for three seconds
 MASS, GRAVITY = 1.52, 9.81  # kg, with what hangs on it; m/s^2
 INERTIA = (0.012, 0.012, 0.022)  # kg m^2
-MOST = 8.0  # N, of a rotor
 DRAG = 0.02  # m: a rotor's torque for each N that it pulls
 ROTORS = [(0.18, 0.18, 1), (0.18, -0.18, -1), (-0.18, -0.18, 1), (-0.18, 0.18, -1)]  # x, y (m), which way its torque is
 
@@ -28,8 +27,8 @@ def limited(low, x, high):
     return max(low, min(high, x))
 
 
-def pulls(time, q, v, R):
-    """what each rotor pulls, N"""
+def pulls(time, q, v, R, most):
+    """what each rotor pulls, N, at most so much"""
     corner = CORNERS[(int(time / 3) + 1) % len(CORNERS)]
     force = [MASS * (4 * limited(-1.2, corner[k] - q[k], 1.2) - 3.2 * v[k]) for k in range(3)]
     force[2] += MASS * GRAVITY
@@ -40,17 +39,12 @@ def pulls(time, q, v, R):
     turn = [sum(R[k][i] * tilt[k] for k in range(3)) / size for i in range(2)] + [-R[1][0]]  # in the frame's axes, rad
     stiff, damp = (150, 150, 8), (22, 22, 5)
     torque = [INERTIA[i] * (stiff[i] * turn[i] - damp[i] * v[3 + i]) for i in range(3)]
-    return [limited(0, lift / 4 + torque[0] / (4 * y) - torque[1] / (4 * x) + s * torque[2] / (4 * DRAG), MOST) for x, y, s in ROTORS]
+    return [limited(0, lift / 4 + torque[0] / (4 * y) - torque[1] / (4 * x) + s * torque[2] / (4 * DRAG), most) for x, y, s in ROTORS]
 
 
 hello = json.loads(sys.stdin.readline())
-others = sum(link['nv'] for link in hello['links']) - 6
+most = hello['motors'][0]['limits'][1]
 for line in sys.stdin:
     state = json.loads(line)
     q, v = state['q'], state['v']
-    R = matrix(*q[3:7])
-    pull = pulls(state['time'], q, v, R)
-    force = [R[k][2] * sum(pull) for k in range(3)]  # in the axes of the world, as the frame's velocity is
-    torque = [sum(p * y for p, (x, y, s) in zip(pull, ROTORS)), -sum(p * x for p, (x, y, s) in zip(pull, ROTORS)),
-              sum(p * s * DRAG for p, (x, y, s) in zip(pull, ROTORS))]  # in its own
-    print(json.dumps({'force': force + torque + [0] * others}), flush=True)
+    print(json.dumps({'target': pulls(state['time'], q, v, matrix(*q[3:7]), most)}), flush=True)

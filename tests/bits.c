@@ -56,9 +56,9 @@ enum { WAYS = sizeof ways / sizeof *ways, LINKS = WAYS - 4 };  // from LINKS on:
 static const char *const names[] = {"double-pendulum", "random-2", "links-tree"};
 #else
 static const char *const names[] = {
-    "double-pendulum", "chain10",  "chain10-sampled", "chain10-randomised", "chain40",     "chain100",  "flying-tree",
-    "humanoid",        "iiwa14",   "wrench",          "rope1000",           "random-1",    "random-2",  "random-3",
-    "random-4",        "random-5", "random-6",        "random-7",           "links-chain", "links-tree"};
+    "double-pendulum", "chain10",  "chain10-sampled", "chain10-randomised", "chain40",     "chain100",   "flying-tree",
+    "humanoid",        "iiwa14",   "wrench",          "rope1000",           "random-1",    "random-2",   "random-3",
+    "random-4",        "random-5", "random-6",        "random-7",           "links-chain", "links-tree", "obstacles"};
 #endif
 enum { NAMES = sizeof names / sizeof *names, WORLDS = 64, STEPS = 6 };
 
@@ -79,6 +79,23 @@ typedef struct subject {
     int worlds, steps;  // fewer of large ones
 } subject;
 
+/// Bodies that touch a body of each kind, a terrain and the ground from the start.
+static const char touching[] =
+    "catena: 1\nground: true\ncontact: {friction: 0.5, depth: 0.01}\nobstacles:\n"
+    "  - {type: sphere, center: [0, 0, 0.4], radius: 0.5}\n"
+    "  - {type: box, center: [3, 0, 0.4], size: [1, 1, 0.8], euler: [0, 0.2, 0.1], friction: 0.3}\n"
+    "  - {type: capsule, from: [6, -1, 0.3], to: [6, 1, 0.4], radius: 0.3}\n"
+    "  - {type: cylinder, from: [9, -1, 0.3], to: [9, 1, 0.3], radius: 0.3}\n"
+    "terrain: {file: " CATENA_SOURCE_DIR "/scenes/hills.pgm, size: [2.4, 2.4], height: [0, 0.6], position: [0.2, 0.1, -0.2]}\n"
+    "defaults: {density: 500, joint: free}\nlinks:\n"
+    "  - {name: ball, position: [0.02, 0, 0.995], shapes: [{type: sphere, radius: 0.1}]}\n"
+    "  - {name: block, position: [3, 0, 0.87], shapes: [{type: box, size: [0.4, 0.3, 0.2], contact: {points: 3}}]}\n"
+    "  - {name: bar, position: [5.7, 0, 0.69], shapes: [{type: capsule, from: [0, 0, 0], to: [0.6, 0, 0], radius: 0.05, contact: "
+    "{points: 5}}]}\n"
+    "  - {name: tail, parent: bar, position: [0.6, 0, 0], joint: {type: ball, damping: 0.01}, shapes: [{type: capsule, from: [0, "
+    "0, 0], to: [0.3, 0, 0], radius: 0.05}]}\n"
+    "  - {name: other, position: [9.05, 0, 0.692], shapes: [{type: sphere, radius: 0.1}]}\n";
+
 /// Subjects that are stepped along their links alone: long enough to be cut, with joints that slide.
 static bool goes_along(const char *name) { return strncmp(name, "links-", 6) == 0; }
 
@@ -95,9 +112,11 @@ static subject open_subject(const char *name)
                                                        .springs = seed == 6 ? 3 : 0,  // and a force
                                                        .wrenches = seed == 7 ? 3 : 0,
                                                        .plain_springs = true});
+    else if (!strcmp(name, "obstacles")) s.scene = ctn_scene_parse(touching, strlen(touching), "obstacles.yaml", &err);
     else if (goes_along(name))
         s.model = random_model(1, &(random_options){.links = 60, .chain = !strcmp(name, "links-chain"), .passive = true});
-    else {
+    if (s.scene) ck_assert_msg((s.model = ctn_model_create(s.scene, &err)) != NULL, "%s", err.message);
+    if (!s.model) {
         char path[400];
         snprintf(path, sizeof path, CATENA_SOURCE_DIR "/scenes/%s.yaml", name);
         s.scene = ctn_scene_load(path, &err);
@@ -197,7 +216,7 @@ static uint64_t worlds_of(const subject *s, int way)
 static uint64_t derivatives_of(const subject *s, int way)
 {
     enum { RUN = 3 };
-    if (ways[way].adaptive || way >= LINKS) return 0;  // steps of tapes are serial
+    if (ways[way].adaptive || way >= LINKS || ctn_model_ncontact(s->model)) return 0;  // steps of tapes are serial
     ctn_error err = {0};
     const ctn_batch_config cfg = configuration(way);
     ctn_tape *const run = ctn_tape_create(s->model, &cfg, RUN, &err);

@@ -107,20 +107,57 @@ static void start_above(const ctn_model *m, rng *r, double height, double *q, do
     }
 }
 
-ctn_model *ground_model(ground_kind kind, uint64_t seed, double depth, double *q, double *v)
+static void add_obstacles(scene_text *s, rng *r, bool hills)
+{
+    const int count = 2 + rng_below(r, 4);
+    add(s, "obstacles:\n");
+    for (int k = 0; k < count; k++) {
+        double x[12];
+        for (int i = 0; i < 12; i++) x[i] = rng_uniform(r, -0.5, 0.5);
+        const int kind = rng_below(r, 4);
+        const double radius = rng_uniform(r, 0.1, 0.4), friction = rng_uniform(r, 0, 1);
+        if (kind == 0) add(s, "  - {type: sphere, center: [%g, %g, %g]", x[0], x[1], 0.4 * x[2]);
+        else if (kind == 1)
+            add(s, "  - {type: box, center: [%g, %g, %g], size: [%g, %g, %g], euler: [%g, %g, %g]", x[0], x[1], 0.4 * x[2],
+                0.8 + x[3], 0.8 + x[4], 0.6 + x[5], x[6], x[7], x[8]);
+        else
+            add(s, "  - {type: %s, from: [%g, %g, %g], to: [%g, %g, %g]", kind == 2 ? "capsule" : "cylinder", x[0], x[1],
+                0.4 * x[2], 2 * x[3], 2 * x[4], 0.4 * x[5]);
+        if (kind != 1) add(s, ", radius: %g", radius);
+        add(s, ", friction: %g}\n", friction);
+    }
+    if (hills)
+        add(s,
+            "terrain: {file: " CATENA_SOURCE_DIR "/scenes/hills.pgm, size: [2, 2], height: [-0.2, 0.3], position: [0, 0, %g]}\n",
+            rng_uniform(r, -0.1, 0.1));
+}
+
+static ctn_model *falling_model(ground_kind kind, uint64_t seed, double depth, bool obstacles, double *q, double *v)
 {
     static const double heights[GROUND_KINDS] = {1.6, 0.8, 0.7, 1.5};
     scene_text s = {.used = 0};
     rng r = {seed * 7919 + (uint64_t)kind};
     add(&s, "catena: 1\nground: {normal: [%g, 0, 1]}\ncontact: {friction: %g", seed % 2 ? 0 : 0.2, rng_uniform(&r, 0, 1));
     if (depth > 0) add(&s, ", depth: %g", depth);
-    add(&s, "}\nlinks:\n");
+    add(&s, "}\n");
+    if (obstacles) add_obstacles(&s, &r, seed % 3 == 0);
+    add(&s, "links:\n");
     if (kind == GROUND_RAGDOLL) add_ragdoll(&s);
     else if (kind == GROUND_ROPE) add_rope(&s, &r);
     else if (kind == GROUND_LOOSE) add_loose(&s, &r);
     else add_tree(&s, &r);
     ctn_model *const m = model_of(s.text);
     ck_assert(m->nq <= GROUND_MOST && m->nv <= GROUND_MOST);
-    start_above(m, &r, heights[kind], q, v);
+    start_above(m, &r, heights[kind] + 0.5 * obstacles, q, v);
     return m;
+}
+
+ctn_model *ground_model(ground_kind kind, uint64_t seed, double depth, double *q, double *v)
+{
+    return falling_model(kind, seed, depth, false, q, v);
+}
+
+ctn_model *obstacle_model(ground_kind kind, uint64_t seed, double depth, double *q, double *v)
+{
+    return falling_model(kind, seed, depth, true, q, v);
 }

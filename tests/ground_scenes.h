@@ -1,4 +1,4 @@
-/// Random bodies that fall onto the ground, for tests of contact: ragdolls, ropes, loose boxes and balls, trees of anything.
+/// Random bodies that fall onto the ground and obstacles, for tests of contact: ragdolls, ropes, loose boxes and balls, trees of anything.
 #ifndef CATENA_TESTS_GROUND_SCENES_H
 #define CATENA_TESTS_GROUND_SCENES_H
 
@@ -18,6 +18,9 @@ typedef enum ground_kind {
 /// contact, m; 0: by the model. q, v, GROUND_MOST numbers each: a state above the ground to begin with. Aborts the test if there
 /// is no such model.
 ctn_model *ground_model(ground_kind kind, uint64_t seed, double depth, double *q, double *v);
+
+/// The same over a ground with random obstacles, and, every third seed, a terrain.
+ctn_model *obstacle_model(ground_kind kind, uint64_t seed, double depth, double *q, double *v);
 
 enum { GROUND_MOST = 96 };
 

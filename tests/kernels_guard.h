@@ -35,6 +35,8 @@ KERNEL void guard_all(const lane_model *m, const ctn_batch_config *cfg, guard_wo
     id_matrices(m, &w->id, H, H, NULL, 1);
     passive_matrices(m, q, v, rset(-1), out, out, H, H, 1);
     load_matrices(m, q, v, rset(-1), &w->block.loads, out, out, out, H, H, 1);
+    tell_targets(m, q), motor_map(m, q, v, &w->block.loads, out);
+    motor_matrices(m, q, v, &w->block.loads, out, out, out, H, H, H, 1);
     weight_matrix(m, q, rset(1), &w->block.loads, out, out, H, 1);
     add_weights_taken(m, q, rset(1), &w->block.loads, out);
     const remembered R = {};

@@ -284,6 +284,33 @@ START_TEST(actuators)
 }
 END_TEST
 
+/// On sites they are thrusters: a force in the site's axes with a torque along it, or a torque alone.
+START_TEST(thrusters)
+{
+    ctn_scene *const s = read_mjcf(
+        "<mujoco><worldbody><body name='b' pos='0 0 1'><freejoint/>" BALL_GEOM "<body name='arm' pos='0 0 0.5'>" BALL_GEOM
+        "<site name='p' pos='0.1 0 0' euler='90 0 0'/></body>"
+        "<site name='c'/></body></worldbody>\n"
+        "<actuator><motor site='p' gear='0 0 2 0 0 -0.04' ctrlrange='0 13' ctrllimited='true'/>"
+        "<general site='c' gear='0 0 0 0 -0.5 0' gainprm='3' biastype='affine' biasprm='0.2 0 0' forcerange='-1 2'/></actuator>"
+        "</mujoco>");
+    ck_assert_int_eq(s->nmotor, 2);
+    const scene_motor *const a = &s->motors[0], *const b = &s->motors[1];
+    ck_assert(a->type == MOTOR_THRUST && b->type == MOTOR_MOMENT);
+    ck_assert_str_eq(s->links[a->link].name, "arm");
+    ck_assert_str_eq(s->links[b->link].name, "b");
+    NEAR(a->point, 1e-15, 0.1, 0, 0);
+    NEAR(a->axis, 1e-15, 0, -1, 0);
+    ck_assert_double_eq_tol(a->reaction, -0.02, 1e-15);
+    ck_assert(a->least == 0 && a->effort == 26 && a->feedforward[0] == 0);
+    NEAR(b->axis, 1e-15, 0, -1, 0);
+    ck_assert(b->least == -0.5 && b->effort == 1);
+    ck_assert_double_eq_tol(b->feedforward[0], 0.1, 1e-15);
+    ck_assert(strstr(ctn_scene_warnings(s), "on a site: its control is not its target, 2 times") != 0);
+    ctn_scene_free(s);
+}
+END_TEST
+
 START_TEST(home)
 {
     char path[512];
@@ -393,7 +420,19 @@ static const struct {
      2, 11, "ignored: <muscle>, 1 time"},
     {"<mujoco><worldbody><body><joint name='j'/>" BALL_GEOM
      "</body></worldbody>\n<actuator><motor site='j'/></actuator></mujoco>",
-     2, 11, "ignored: <motor>: it is on no joint"},
+     2, 11, "ignored: <motor>: there is no such site"},
+    {"<mujoco><worldbody><site name='s'/><body><joint name='j'/>" BALL_GEOM
+     "</body></worldbody>\n<actuator><motor site='s'/></actuator></mujoco>",
+     2, 11, "ignored: <motor>: it is on the world"},
+    {"<mujoco><worldbody><body><joint/><site name='s'/>" BALL_GEOM
+     "</body></worldbody>\n<actuator><motor site='s' gear='0 0 1 .1 0 0'/></actuator></mujoco>",
+     2, 11, "ignored: <motor>: its gear turns about another axis than it pushes along"},
+    {"<mujoco><worldbody><body><joint/><site name='s'/>" BALL_GEOM
+     "</body></worldbody>\n<actuator><position site='s'/></actuator></mujoco>",
+     2, 11, "ignored: <position>: its force goes by the place or the motion of its site"},
+    {"<mujoco><worldbody><body><joint/><site name='s'/>" BALL_GEOM
+     "</body></worldbody>\n<actuator><motor site='s' ctrlrange='1 2' ctrllimited='true'/></actuator></mujoco>",
+     2, 11, "its range, which leaves out 0: taken as none"},
     {"<mujoco><worldbody><body><joint name='j'/>" BALL_GEOM "</body></worldbody>\n<actuator><motor joint='j'/><motor joint='j'/>"
      "</actuator></mujoco>",
      2, 29, "ignored: <motor>: its joint has one already"},
@@ -634,6 +673,7 @@ int main(void)
     tcase_add_test(good, geoms);
     tcase_add_test(good, joints);
     tcase_add_test(good, actuators);
+    tcase_add_test(good, thrusters);
     tcase_add_test(good, home);
     tcase_add_loop_test(good, friction_of_pairs, 0, LENGTH(touching));
     tcase_add_test(good, plane_is_ground);

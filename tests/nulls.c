@@ -127,6 +127,7 @@ static void models(void)
     ctn_contact_point point;
     NUMBER(0, ctn_model_ncontact, NULL);
     NUMBER(0, ctn_model_contact, NULL, 0, &point);
+    POINTER("", ctn_model_surface, NULL, 0);
     NUMBER(0, ctn_model_contact, model, 0, NULL);
     POINTER("", ctn_model_link, NULL, 0);
     NUMBER(-1, ctn_model_find, NULL, "rod");
@@ -368,6 +369,14 @@ static void dynamics(void)
         NOTHING(ctn_aba_derivatives, dyn, count, NULL, x, x, y, y, y);
         NOTHING(ctn_aba_derivatives, dyn, count, x, NULL, x, y, y, y);
         NOTHING(ctn_aba_derivatives, dyn, count, x, x, NULL, NULL, NULL, NULL);
+        NOTHING(ctn_motor_map, NULL, count, x, x, x, y);
+        NOTHING(ctn_motor_map, dyn, count, NULL, x, x, y);
+        NOTHING(ctn_motor_map, dyn, count, x, NULL, x, y);
+        NOTHING(ctn_motor_map, dyn, count, x, x, NULL, NULL);
+        NOTHING(ctn_motor_map_derivatives, NULL, count, x, x, x, y, y, y);
+        NOTHING(ctn_motor_map_derivatives, dyn, count, NULL, x, x, y, y, y);
+        NOTHING(ctn_motor_map_derivatives, dyn, count, x, NULL, x, y, y, y);
+        NOTHING(ctn_motor_map_derivatives, dyn, count, x, x, NULL, NULL, NULL, NULL);
         NOTHING(ctn_point_jacobian, NULL, count, x, 0, x, y);
         NOTHING(ctn_point_jacobian, dyn, count, NULL, 0, x, y);
         NOTHING(ctn_point_jacobian, dyn, count, x, 0, NULL, y);
@@ -395,6 +404,14 @@ static void tapes(void)
     POINTER("model", ctn_tape_create, NULL, &cfg, 2, err);
     POINTER("configuration", ctn_tape_create, model, NULL, 2, err);
     NOTHING(ctn_tape_free, NULL);
+    NUMBER(0, ctn_model_ntarget, NULL);
+    NOTHING(ctn_model_targets, NULL, x);
+    NOTHING(ctn_model_targets, model, NULL);
+    NOTHING(ctn_model_target_parameters, NULL, NULL);
+    NOTHING(ctn_model_target_parameters, model, NULL);
+    STATUS("tape", ctn_tape_set_targets, NULL, x, err);
+    STATUS("tape", ctn_tape_target_gradient, NULL, NULL, NULL, NULL, NULL, NULL, NULL, err);
+    STATUS("tape", ctn_step_target_jacobian, NULL, 0, x, x, x, err);
     STATUS("tape", ctn_tape_run, NULL, x, x, NULL, err);
     ctn_tape *const r = ctn_tape_create(model, &cfg, 2, err);
     ck_assert_ptr_nonnull(r);

@@ -38,7 +38,7 @@ START_TEST(bad_files)
         rows++;
     }
     fclose(table);
-    ck_assert_int_eq(rows, 46);
+    ck_assert_int_eq(rows, 50);
 }
 END_TEST
 
@@ -163,7 +163,7 @@ static const struct {
     {TOP("^gravty: [0, 0, 0]"), {"gravty: unknown key; did you mean 'gravity'?"}},
     {TOP("^weight: 3"),
      {"weight: unknown key; a scene has: catena, name, gravity, inertias, defaults, include, urdf, mjcf, links, springs, forces, "
-      "gaits, motors, sensors, fluid, ground, contact, integrator, duration, "
+      "gaits, motors, sensors, fluid, ground, obstacles, terrain, contact, integrator, duration, "
       "state"}},
     {TOP("^<<: {name: a}"), {"<<: unknown key"}},
     {TOP("name: b\n^name: c"), {"name: given twice; first in line 4"}},
@@ -244,7 +244,7 @@ static const struct {
       "camera.field_of_view: expected degrees from 1 to 120"}},
 
     // sections of later versions
-    {TOP("^obstacles: []"), {"obstacles: not available in this version"}},
+    {TOP("^record: []"), {"record: not available in this version"}},
     {TOP("^record: {}\n^controller: {}"), {"record: not available in this version", "controller: not available in this version"}},
 
     // sensors
@@ -292,6 +292,22 @@ static const struct {
     {TOP("motors: [{joint: a, type: torque}]\nsample: {parameters: {motor_kp: {^a: {uniform: [0, 1]}}}}"),
      {"sample.parameters.motor_kp.a: the joint of this link has no motor that has one; give it one in `motors`"}},
     {TOP("motors: [{joint: a, dof: ^1, type: torque}]"), {"motors[0].dof: expected"}},
+// thrusters
+#define ROOT "  - {name: root, " MASS "}\n"
+    {TOP("motors: [^{type: thrust}]"), {"motors[0].link: missing; it is the one that a motor of the type thrust pushes"}},
+    {TOP("motors: [{type: thrust, link: a, ^joint: a}]"), {"motors[0].joint: a motor of the type thrust has none"}},
+    {TOP("motors: [{type: moment, link: a, ^reaction: 1}]"), {"motors[0].reaction: a motor of the type moment has none"}},
+    {TOP("motors: [{type: torque, joint: a, ^link: a}]"), {"motors[0].link: a motor of the type torque has none"}},
+    {TOP("motors: [{type: thrust, link: a, limits: ^[1, 2]}]"),
+     {"motors[0].limits: expected [least, most] with 0 between them, or one of them 0, found [1, 2]"}},
+    {TOP("motors: [{type: thrust, link: a, axis: ^[0, 0, 0]}]"), {"motors[0].axis: "}},
+    {LINKS A ROOT "motors: [{type: thrust, link: ^root}]", {"motors[0].link: 'root' does not move: nothing can push it"}},
+    {TOP("sensors: [{name: s, type: motor_effort, link: ^a}]"),
+     {"sensors[0].link: nothing pushes 'a'; give it a motor of the type thrust, or name a `joint`"}},
+    {TOP("motors: [{link: a, type: thrust}, {link: a, type: thrust}]\nsensors: [^{name: s, type: motor_effort, link: a}]"),
+     {"sensors[0].motor: missing; the link has 2 thrusters: 0 to 1"}},
+    {TOP("motors: [{link: a, type: thrust}]\nsensors: [{name: s, type: motor_effort, ^joint: a, link: a}]"),
+     {"sensors[0].joint: stands beside `link`: the motor is on a joint, or on a link"}},
 // what moves with time
 #define TOLD(target) TOP("gaits: [{name: g, frequency: 1}]\nmotors: [{joint: a, type: position, kp: 1, target: " target "}]")
     {TOLD("^{}"), {"motors[0].target: expected a number, or one of sinusoid, spline, table, gait"}},
@@ -394,6 +410,20 @@ static const struct {
     {TOP("ground: {^file: a.urdf}"), {"ground.file: unknown key; a ground has: height, normal"}},
     {TOP("ground: ^3"), {"ground: expected true or false, found '3'"}},
     {TOP("ground: {normal: ^[0, 0, 0]}"), {"ground.normal: "}},
+    {TOP("obstacles: ^{}"), {"obstacles: expected a list of obstacles, found a mapping"}},
+    {TOP("obstacles: [^{radius: 1}]"), {"obstacles[0].type: missing; obstacles are sphere, box, capsule, cylinder"}},
+    {TOP("obstacles: [{type: ^ellipsoid}]"),
+     {"obstacles[0].type: no ellipsoid is an obstacle in this version; obstacles are sphere, box, capsule, cylinder"}},
+    {TOP("obstacles: [{type: sphere, radius: ^0, friction: ^-1}]"),
+     {"obstacles[0].radius: expected a positive number", "obstacles[0].friction: expected a number >= 0"}},
+    {TOP("obstacles: [{type: sphere, radius: 1, ^contact: true}]"), {"obstacles[0].contact: unknown key; an obstacle has: type"}},
+    {TOP("obstacles: [{name: b, type: sphere, radius: 1}, {name: ^b, type: sphere, radius: 1}]"),
+     {"obstacles[1].name: obstacle 0 is already called 'b'"}},
+    {TOP("terrain: ^{size: [1, 1]}"), {"terrain.file: missing; a terrain has a table or an image of its heights"}},
+    {TOP("terrain: ^{size: [^0, 1], friction: ^-1}"),
+     {"terrain.file: missing", "terrain.size[0]: expected a positive number", "terrain.friction: expected a number >= 0"}},
+    {SHAPE("{type: sphere, radius: 1, contact: {^points: 3}}"), {"shapes[0].contact.points: only capsules have points"}},
+    {SHAPE("{type: box, size: [1, 1, 1], contact: {points: ^1}}"), {"shapes[0].contact.points: expected a whole number from 2"}},
     {TOP("ground: true\ncontact: {friction: ^-1, depth: ^0, relaxation: ^-2}"),
      {"contact.friction: expected a number >= 0", "contact.depth: expected a positive number",
       "contact.relaxation: expected a number >= 0"}},

@@ -184,13 +184,13 @@ static void expect_errors(int count, const char *const files[], const int places
 START_TEST(errors_in_included_files)
 {
     write_file("main.yaml", "catena: 1\ninclude: [parts/part.yaml]\nlinks:\n" A "  - {name: b, parent: p, wrong: 1, " MASS "}\n");
-    write_file("parts/part.yaml", "catena: 1\ninclude: [inner.yaml]\nlinks:\n  - {name: p, mass: -1}\nobstacles: []\n");
+    write_file("parts/part.yaml", "catena: 1\ninclude: [inner.yaml]\nlinks:\n  - {name: p, mass: -1}\nrecord: []\n");
     write_file("parts/inner.yaml", "catena: 1\nlinks:\n  - {name: i, mass: 1, inertia: [1]}\n");
     // the link `p` could not be read, so that nothing is said about the parent of b
     expect_errors(4, (const char *[]){"main.yaml", "parts/part.yaml", "parts/part.yaml", "parts/inner.yaml"},
                   (int[][2]){{5, 26}, {4, 21}, {5, 1}, {3, 33}},
                   (const char *[]){"wrong: unknown key", "mass: expected a number >= 0, found '-1'",
-                                   "obstacles: not available in this version", "inertia: expected 6 numbers, found 1"});
+                                   "record: not available in this version", "inertia: expected 6 numbers, found 1"});
 
     write_file("parts/inner.yaml", "catena: 1\nlinks: [\n");
     write_file("parts/part.yaml", "catena: 1\ninclude: [inner.yaml]\n");

@@ -424,10 +424,6 @@ START_TEST(refused)
         ck_assert_ptr_null(ctn_batch_create(m, &cfg, &err));
         ck_assert_str_eq(err.message, messages[k]);
     }
-    const ctn_batch_config cfg = config_of(14, 0.01);
-    ctn_error err = {0};
-    ck_assert_ptr_null(ctn_tape_create(m, &cfg, 10, &err));
-    ck_assert_str_eq(err.message, "motors: targets that move with time have no derivatives in this version; set constant ones");
     ctn_model_free(m);
 }
 END_TEST

@@ -176,9 +176,9 @@ START_TEST(refused)
         const char *damping, *message;  // NULL: taken
     } cases[] = {
         {CTN_COLLOCATION, 3, CTN_NEWTON, "",
-         "order: collocation takes `springs`, `forces`, a `fluid` and wrenches at order 2 alone; take that, or radau"},
-        {CTN_COLLOCATION, 2, CTN_LM, "", "solver: lm takes no `springs`, `forces`, `fluid` or wrenches; take newton"},
-        {CTN_RADAU, 2, CTN_LBFGS, "", "solver: lbfgs takes no `springs`, `forces`, `fluid` or wrenches; take newton"},
+         "order: collocation takes `springs`, `forces`, thrusters, a `fluid` and wrenches at order 2 alone; take that, or radau"},
+        {CTN_COLLOCATION, 2, CTN_LM, "", "solver: lm takes no `springs`, `forces`, thrusters, `fluid` or wrenches; take newton"},
+        {CTN_RADAU, 2, CTN_LBFGS, "", "solver: lbfgs takes no `springs`, `forces`, thrusters, `fluid` or wrenches; take newton"},
         {CTN_VARIATIONAL, 2, CTN_NEWTON, ", damping: 1", "method: variational takes `springs` without damping alone; take radau"},
         {CTN_VARIATIONAL, 2, CTN_NEWTON, "", NULL},
         {CTN_COLLOCATION, 2, CTN_NEWTON, ", damping: 1", NULL}};

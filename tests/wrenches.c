@@ -235,14 +235,14 @@ START_TEST(refused)
     ck_assert_int_eq(ctn_batch_set_wrench(other, 0, 1, &w, &err), CTN_BAD_CONFIG);
     ck_assert_str_eq(
         err.message,
-        "order: collocation takes `springs`, `forces`, a `fluid` and wrenches at order 2 alone; take that, or radau");
+        "order: collocation takes `springs`, `forces`, thrusters, a `fluid` and wrenches at order 2 alone; take that, or radau");
     ck_assert_int_eq(ctn_batch_step(other, 3, NULL, &err), CTN_OK);  // as before
     ck_assert_int_eq(ctn_batch_set_wrench(other, 0, 1, NULL, &err), CTN_OK);
     ctn_batch_free(other);
     cfg.method = CTN_RADAU, cfg.solver = CTN_LM;
     ctn_batch *const dense_solver = batch_with(m, &cfg);
     ck_assert_int_eq(ctn_batch_set_wrench(dense_solver, 0, 1, &w, &err), CTN_BAD_CONFIG);
-    ck_assert_str_eq(err.message, "solver: lm takes no `springs`, `forces`, `fluid` or wrenches; take newton");
+    ck_assert_str_eq(err.message, "solver: lm takes no `springs`, `forces`, thrusters, `fluid` or wrenches; take newton");
     ctn_batch_free(dense_solver), ctn_model_free(m);
 }
 END_TEST

@@ -189,8 +189,10 @@ static cJSON *greeting(const setup *s)
     for (int i = 0; i < s->scene->nmotor; i++) {
         const scene_motor *const a = &s->scene->motors[i];
         cJSON *const one = json_object(motors, NULL);
-        json_text(one, "joint", ctn_model_link(m, a->link)->name);
-        if (a->told == 1) json_number(one, "dof", a->dof);
+        const bool thrusts = a->type >= MOTOR_THRUST;
+        json_text(one, thrusts ? "link" : "joint", ctn_model_link(m, a->link)->name);
+        if (thrusts) json_numbers(one, "limits", (const double[]){a->least, a->effort}, 2);
+        else if (a->told == 1) json_number(one, "dof", a->dof);
         else json_text(one, "on", "ball");
         json_text(one, "type", motor_type_name(a->type));
     }
@@ -216,14 +218,14 @@ static ctn_parameter_kind told_kind(const ctn_model *m, const joint_motor *a, in
                                                    CTN_MOTOR_KD,     CTN_MOTOR_EFFORT,   CTN_MOTOR_KI,          CTN_MOTOR_SPEED};
     static const ctn_parameter_kind targets[] = {
         [MOTOR_POSITION] = CTN_MOTOR_ROTATION, [MOTOR_VELOCITY] = CTN_MOTOR_SPIN, [MOTOR_TORQUE] = CTN_MOTOR_TORQUE};
-    if (m->bodies[a->body].kind != JOINT_BALL) return kinds[name];
+    if (traits_of_motor(m, a).told == 1) return kinds[name];
     return name == 0 ? targets[a->type] : name == 1 ? CTN_MOTOR_SPIN : name == 2 ? CTN_MOTOR_TORQUE : kinds[name];
 }
 
 /// Whether a motor has that name; of a ball the target of a velocity servo, or of a torque, goes by `target` alone.
 static bool has_told(const ctn_model *m, const joint_motor *a, int name, const ctn_batch_config *cfg)
 {
-    const bool ball = m->bodies[a->body].kind == JOINT_BALL;
+    const bool ball = traits_of_motor(m, a).told > 1;
     const ctn_parameter_kind kind = told_kind(m, a, name);
     if (ball && ((name == 1 && a->type != MOTOR_POSITION) || (name == 2 && a->type == MOTOR_TORQUE))) return false;
     return motor_has(traits_of_motor(m, a), kind) && (kind != CTN_MOTOR_KD || cfg->method != CTN_VARIATIONAL);

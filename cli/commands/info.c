@@ -65,8 +65,8 @@ static void print_motors(const setup *s, bool all)
 {
     const ctn_scene *const sc = s->scene;
     if (!sc->nmotor) return;
-    printf("\n%5s  %-20s %3s  %-8s %11s %11s %11s %11s %11s %9s %9s\n", "motor", "joint", "dof", "type", "target", "kp", "kd",
-           "ki", "effort", "speed", "gear");
+    printf("\n%5s  %-20s %3s  %-8s %11s %11s %11s %11s %11s %9s %9s\n", "motor", "joint, link", "dof", "type", "target", "kp",
+           "kd", "ki", "effort", "speed", "gear");
     for (int i = 0; i < sc->nmotor; i++) {
         if (!all && sc->nmotor > ROWS && i == ROWS / 2) {
             printf("  ... %d more motors (--all prints them)\n", sc->nmotor - ROWS);
@@ -75,7 +75,9 @@ static void print_motors(const setup *s, bool all)
         const scene_motor *const a = &sc->motors[i];
         const double *const x = motor_target(a);
         char dof[8] = "all", target[40];
-        if (a->told == 1) snprintf(dof, sizeof dof, "%d", a->dof), snprintf(target, sizeof target, "%.5g", x[0]);
+        if (a->type >= MOTOR_THRUST) snprintf(dof, sizeof dof, "-");
+        else if (a->told == 1) snprintf(dof, sizeof dof, "%d", a->dof);
+        if (a->told == 1) snprintf(target, sizeof target, "%.5g", x[0]);
         else snprintf(target, sizeof target, "%.3g,%.3g,%.3g", x[0], x[1], x[2]);
         printf("%5d  %-20s %3s  %-8s %11s %11.5g %11.5g %11.5g %11.5g %9.4g %9.4g\n", i, ctn_model_link(s->model, a->link)->name,
                dof, motor_type_name(a->type), target, a->kp, a->kd, a->ki, a->effort, a->speed, a->gear);
@@ -159,15 +161,22 @@ static void print_contact(const setup *s)
 {
     const scene_contact *const c = &s->scene->contact;
     const ctn_model *const m = s->model;
-    if (!c->ground) return;
+    if (!has_surfaces(c)) return;
     double least = INFINITY, most = 0;
     for (int k = 0; k < m->nload; k++)
         if (m->loads[k].flags & LOAD_TOUCHES) {
             const double d = contact_depth(m, s->scene, m->loads[k].body);
             least = fmin(least, d), most = fmax(most, d);
         }
-    printf("ground     height %g m along %g %g %g, %d contact point%s of links", c->height, c->normal[0], c->normal[1],
-           c->normal[2], m->ncontact, plural(m->ncontact));
+    if (c->nobstacle) printf("obstacles  %d\n", c->nobstacle);
+    if (c->terrain.columns)
+        printf("terrain    %d by %d heights on %g by %g m\n", c->terrain.columns, c->terrain.rows, c->terrain.size[0],
+               c->terrain.size[1]);
+    if (c->ground) printf("ground     height %g m along %g %g %g, ", c->height, c->normal[0], c->normal[1], c->normal[2]);
+    else printf("contact    ");
+    const int surfaces = m->nsurface + c->ground;
+    if (m->nsurface) printf("%d points of links by %d surface%s", m->ncontact / surfaces, surfaces, plural(surfaces));
+    else printf("%d contact point%s of links", m->ncontact, plural(m->ncontact));
     if (m->ncontact && least < most) printf(", depth %.3g to %.3g m, relaxation %.3g s", least, most, m->relaxation);
     else if (m->ncontact) printf(", depth %.3g m, relaxation %.3g s", most, m->relaxation);
     printf("\n");
@@ -264,17 +273,24 @@ static void add_link(cJSON *links, const ctn_model *m, int l)
 static void add_motor(cJSON *motors, const ctn_scene *sc, const ctn_model *m, const scene_motor *a)
 {
     cJSON *const one = json_object(motors, NULL);
-    json_text(one, "joint", ctn_model_link(m, a->link)->name);
-    if (a->told == 1) json_number(one, "dof", a->dof);
+    json_text(one, a->type >= MOTOR_THRUST ? "link" : "joint", ctn_model_link(m, a->link)->name);
+    if (a->told == 1 && a->type < MOTOR_THRUST) json_number(one, "dof", a->dof);
     json_text(one, "type", motor_type_name(a->type));
     if (a->told == 1) json_number(one, "target", motor_target(a)[0]);
     else json_numbers(one, "target", motor_target(a), 3);
-    json_number(one, "kp", a->kp);
-    json_number(one, "kd", a->kd);
-    json_number(one, "ki", a->ki);
-    json_number(one, "effort", a->effort);
-    json_number(one, "speed", a->speed);
-    json_number(one, "gear", a->gear);
+    if (a->type >= MOTOR_THRUST) {
+        json_numbers(one, "point", a->point, 3);
+        json_numbers(one, "axis", a->axis, 3);
+        json_number(one, "reaction", a->reaction);
+        json_numbers(one, "limits", (const double[]){a->least, a->effort}, 2);
+    } else {
+        json_number(one, "kp", a->kp);
+        json_number(one, "kd", a->kd);
+        json_number(one, "ki", a->ki);
+        json_number(one, "effort", a->effort);
+        json_number(one, "speed", a->speed);
+        json_number(one, "gear", a->gear);
+    }
     cJSON *moves = NULL;
     for (int k = 0; k < 3 * MOTOR_TOLD; k++) {
         const int signal = a->moves[k / 3][k % 3];
@@ -373,6 +389,13 @@ static int print_json(const setup *s, const totals *t, const ctn_engine *engine)
         cJSON_AddBoolToObject(fluid, "by_time", f->stream.moves > 0);
     }
     const scene_contact *const c = &s->scene->contact;
+    if (c->nobstacle) json_number(root, "obstacles", c->nobstacle);
+    if (c->terrain.columns) {
+        cJSON *const terrain = json_object(root, "terrain");
+        json_numbers(terrain, "heights", (double[]){c->terrain.columns, c->terrain.rows}, 2);
+        json_numbers(terrain, "size", c->terrain.size, 2);
+    }
+    if (m->nsurface) json_number(root, "contacts", m->ncontact);
     if (c->ground) {
         cJSON *const ground = json_object(root, "ground");
         json_number(ground, "height", c->height);

@@ -224,7 +224,12 @@ static bool place_world(composition *c, int world, double t)
     const float *const trail = c->colors == COLORS_WORLD ? c->paint[0] : NULL;
     find_poses(c, c->of, world, com);
     for (int k = 0; k < 3; k++) c->now[k] += com[k] / c->of->worlds;
-    if (!scene_shapes_place(c->shapes, c->R, c->p, world, paint, &c->bodies) || !place_ground(c, world)) return false;
+    if (!scene_shapes_place(c->shapes, c->R, c->p, world, paint, &c->bodies)) return false;
+    double offset[3];
+    layout_offset(c->layout, &c->one, world, c->of->worlds, offset);
+    const bool there = c->layout == LAYOUT_OVERLAY && world;
+    if (!there && !scene_shapes_place_fixed(c->shapes, offset, &c->bodies)) return false;
+    if (!place_ground(c, world)) return false;
     if (c->marks && !marks_place(c->marks, world, t, c->R, c->p, com, c->extras.what, trail, &c->lines, &c->labels)) return false;
     const double *const contacts = c->contacts ? c->contacts + (size_t)world * contact_numbers(c) : NULL;
     if (contacts && !marks_contacts(c->marks, c->R, c->p, contacts, &c->lines)) return false;

@@ -11,6 +11,7 @@
 #include <catena/forms.h>
 #include <catena/hash.h>
 #include <catena/model.h>
+#include <catena/motors.h>
 #include <catena/parameters.h>
 #include <catena/record.h>
 #include <catena/rollout.h>

@@ -1,4 +1,4 @@
-/// Contact points: where links touch the ground, and what they feel there.
+/// Contact points: where links touch the ground and what else is fixed in the world, and what they feel there.
 #ifndef CATENA_CONTACT_H
 #define CATENA_CONTACT_H
 
@@ -8,13 +8,15 @@
 extern "C" {
 #endif
 
-/// A contact point of a model: a ball on a link, of a sphere or an end of a capsule, or a corner of a box.
+/// A contact point of a model: a ball on a link, of a sphere or the axis of a capsule, or a point on an edge of a box; and one of
+/// the surfaces that it may touch. A ball has an entry for each surface.
 typedef struct ctn_contact_point {
     int link;
     double point[3];   // m, link frame: the middle of the ball, or the corner
     double radius;     // m; 0: a corner
     double friction;   // of Coulomb
-    double stiffness;  // N/m, of the ground below it
+    double stiffness;  // N/m, of the surface below it
+    int surface;       // of ctn_model_surface
 } ctn_contact_point;
 
 /// What a contact point does.
@@ -26,16 +28,20 @@ typedef enum ctn_touch {
 
 enum { CTN_CONTACT_NUMBERS = 8 };  // of one point: position x y z, force x y z, depth, ctn_touch
 
-/// Contact points of a model: 0 without a `ground`.
+/// The name of a surface: "ground" (0); of the scene's obstacles in its order, from 1 on, and then "terrain" of the field of
+/// heights. NULL for others, and for a NULL; of 0, too, where the scene has no ground. Owned by the model.
+CTN_API const char *ctn_model_surface(const ctn_model *model, int surface);
+
+/// Contact points of a model: 0 where there is nothing to touch.
 CTN_API int ctn_model_ncontact(const ctn_model *model);
 
-/// Point `contact` in 0 .. ncontact-1; in the order of the links, of their shapes, of the ends or corners of each. False outside,
-/// or for a NULL; nothing is written then.
+/// Point `contact` in 0 .. ncontact-1; in the order of the links, of their shapes, of the points of each, of surfaces. False
+/// outside, or for a NULL; nothing is written then.
 CTN_API bool ctn_model_contact(const ctn_model *model, int contact, ctn_contact_point *point);
 
 /// What all contact points of all worlds feel at the end of the step made last: values [worlds][ncontact][CTN_CONTACT_NUMBERS].
-/// Of each the place on its surface that is the lowest (m, world axes); the force of the ground on the link there, normal and
-/// friction (N, world axes); how deep it is in the ground (m; below 0: how far above it); and a ctn_touch. The normal force is
+/// Of each the place on the ball that is the deepest (m, world axes); the force of what it touches on the link there, normal and
+/// friction (N, world axes); how deep it is in that (m; below 0: how far off); and a ctn_touch. The normal force is
 /// that of the method's last solution, or of its last stage; friction that of the bristles as they are bent then (docs/theory.md
 /// 4.12). After ctn_batch_set_state bristles are unbent, and the force is that of the depth and its rate. Returns
 /// CTN_BAD_ARGUMENT for a NULL; CTN_NO_MEMORY and CTN_UNAVAILABLE of batches on a device only.

@@ -30,7 +30,7 @@ typedef enum ctn_parameter_kind {
     CTN_MOTOR_FEEDFORWARD,  // likewise of types position and velocity, N m or N
     CTN_MOTOR_KP,           // likewise of type position, >= 0: N m/rad or N/m
     CTN_MOTOR_KD,           // likewise of types position and velocity, >= 0: N m s/rad or N s/m; not with the method variational
-    CTN_MOTOR_EFFORT,       // likewise of all types, >= 0, infinity: no limit; N m or N
+    CTN_MOTOR_EFFORT,       // likewise of all types, >= 0, infinity: no limit; N m or N; of thrusters the upper limit
     CTN_FRICTION,           // dry, of a link's joint, >= 0, every degree of freedom alike: N m or N; not of ball and free joints
     CTN_CURRENT,            // a component of the velocity of the scene's `fluid`, m/s, world; where something has drag in it
     CTN_DRAG_SCALE,         // of a link that has drag in it, >= 0: its drag is that of the scene times this

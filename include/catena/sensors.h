@@ -18,7 +18,7 @@ typedef enum ctn_sensor_type {
     CTN_SENSE_JOINT_VELOCITY,      // rad/s, m/s: as v
     CTN_SENSE_JOINT_ACCELERATION,  // rad/s^2, m/s^2
     CTN_SENSE_JOINT_FORCE,         // N m, N: joint force, motor, spring, damper and limits together
-    CTN_SENSE_MOTOR_EFFORT,        // N m, N: of its motor, on the motor's side of the gear
+    CTN_SENSE_MOTOR_EFFORT,        // N m, N: of its motor, on the motor's side of the gear; or of a thruster on a link
     // of a frame on its link
     CTN_SENSE_POSITION,              // m, of the point
     CTN_SENSE_ORIENTATION,           // unit quaternion w x y z, w >= 0
@@ -57,7 +57,7 @@ typedef struct ctn_sensor {
     const char *name;  // owned by the model
     ctn_sensor_type type;
     int link;                          // -1: of all links
-    int dof;                           // of a joint: which of its degrees of freedom, -1: all
+    int dof;                           // of a joint: which of its degrees of freedom, -1: all; of a thruster: which of the link's
     double point[3];                   // m, link frame
     double axes[4];                    // its own axes in those of the link, unit quaternion w x y z
     int to_link;                       // of two points: where the other one is, -1: the world

@@ -3,6 +3,7 @@
 
 #include "render/draw/colors.h"
 #include "render/draw/vectors.h"
+#include "sim/model/surfaces.h"
 #include "sim/scene/scene.h"
 
 #include <math.h>
@@ -19,6 +20,8 @@ typedef struct {
 struct scene_shapes {
     placed_shape *shapes;
     size_t count;
+    placed_shape *fixed;  // obstacles, and the terrain
+    size_t nfixed;
     mesh *meshes;
     const scene_mesh **files;            // [nmesh] that they are made of, which may be gone afterwards
     double (*middles)[3], (*halves)[3];  // [nmesh] of their surfaces
@@ -147,7 +150,7 @@ static bool make_mesh(scene_shapes *s, const scene_mesh *of)
 
 static bool make_meshes(scene_shapes *s, const ctn_scene *scene)
 {
-    const size_t n = (size_t)scene->nmesh + 1;
+    const size_t n = (size_t)scene->nmesh + 2;  // and the terrain
     s->meshes = calloc(n, sizeof *s->meshes), s->files = calloc(n, sizeof *s->files);
     s->middles = calloc(n, sizeof *s->middles), s->halves = calloc(n, sizeof *s->halves);
     bool ok = s->meshes && s->files && s->middles && s->halves;
@@ -175,6 +178,63 @@ static void add_rods(scene_shapes *s, const ctn_scene *scene, size_t *scratch)
     }
 }
 
+// ---- what is fixed in the world
+
+/// Nodes of a terrain's mesh along a side of n: as many or, of few, more between them.
+static int nodes_of_side(int n)
+{
+    enum { LEAST = 96, MOST = 256 };
+    return n - 1 >= MOST ? MOST + 1 : n - 1 >= LEAST ? n : (n - 1) * ((LEAST + n - 2) / (n - 1)) + 1;
+}
+
+/// The surface of a terrain about its middle, which is seen from below, too. False: no memory.
+static bool terrain_surface(const scene_terrain *t, const fixed_surface *f, mesh_surface *m)
+{
+    const int nx = nodes_of_side(t->columns), ny = nodes_of_side(t->rows);
+    *m = (mesh_surface){.flaw = "is open"};
+    m->vertices = calloc((size_t)nx * (size_t)ny, sizeof *m->vertices);
+    m->triangles = calloc(2 * (size_t)(nx - 1) * (size_t)(ny - 1), sizeof *m->triangles);
+    if (!m->vertices || !m->triangles) return false;
+    for (int j = 0; j < ny; j++)
+        for (int i = 0; i < nx; i++) {
+            double *const x = m->vertices[m->nvertex++];
+            x[0] = t->size[0] * ((double)i / (nx - 1) - 0.5), x[1] = t->size[1] * ((double)j / (ny - 1) - 0.5);
+            x[2] = terrain_height(f, x[0], x[1]);
+        }
+    for (int j = 0; j + 1 < ny; j++)
+        for (int i = 0; i + 1 < nx; i++) {
+            const int a = j * nx + i, corners[2][3] = {{a, a + 1, a + nx + 1}, {a, a + nx + 1, a + nx}};
+            memcpy(m->triangles[m->ntriangle], corners, sizeof corners), m->ntriangle += 2;
+        }
+    return true;
+}
+
+static bool add_terrain(scene_shapes *s, const ctn_scene *scene, const ctn_model *model)
+{
+    const scene_terrain *const t = &scene->contact.terrain;
+    scene_mesh of = {.good = true};
+    if (!t->columns || t->hidden) return true;
+    const bool ok = terrain_surface(t, &model->surfaces[model->nsurface - 1], &of.surface) && make_mesh(s, &of);
+    if (ok) {
+        scene_shape as = {.type = SHAPE_MESH, .size = {1, 1, 1}, .mesh = &of};
+        memcpy(as.center, t->position, sizeof as.center), memcpy(as.rotation, t->rotation, sizeof as.rotation);
+        memcpy(as.color, t->color, sizeof as.color);
+        placed_shape *const shape = &s->fixed[s->nfixed++];
+        *shape = place_shape(&as, -1), place_mesh(s, &as, shape);
+    }
+    mesh_clear(&of.surface);
+    return ok;
+}
+
+static bool add_fixed(scene_shapes *s, const ctn_scene *scene, const ctn_model *model)
+{
+    const scene_contact *const c = &scene->contact;
+    s->fixed = calloc((size_t)c->nobstacle + 1, sizeof *s->fixed);
+    for (int k = 0; k < c->nobstacle && s->fixed; k++)
+        if (!c->obstacles[k].shape.hidden) s->fixed[s->nfixed++] = place_shape(&c->obstacles[k].shape, -1);
+    return s->fixed && add_terrain(s, scene, model);
+}
+
 scene_shapes *scene_shapes_create(const ctn_scene *scene, const ctn_model *model)
 {
     scene_shapes *const s = calloc(1, sizeof *s);
@@ -186,7 +246,8 @@ scene_shapes *scene_shapes_create(const ctn_scene *scene, const ctn_model *model
     s->parents = calloc((size_t)s->links + 1, sizeof *s->parents), s->free = calloc((size_t)s->links + 1, sizeof *s->free);
     s->welded = calloc((size_t)s->links + 1, sizeof *s->welded), s->odd = calloc((size_t)s->links + 1, sizeof *s->odd);
     size_t *const first = calloc((size_t)s->links + 1, sizeof *first);  // of each link's shapes
-    if (!s->shapes || !s->reach || !s->parents || !s->free || !s->welded || !s->odd || !first || !make_meshes(s, scene)) {
+    if (!s->shapes || !s->reach || !s->parents || !s->free || !s->welded || !s->odd || !first || !make_meshes(s, scene) ||
+        !add_fixed(s, scene, model)) {
         scene_shapes_free(s), free(first);
         return NULL;
     }
@@ -223,7 +284,7 @@ void scene_shapes_free(scene_shapes *s)
     if (!s) return;
     for (int k = 0; k < s->nmesh; k++) mesh_free(&s->meshes[k]);
     free(s->meshes), free(s->files), free(s->middles), free(s->halves);
-    free(s->shapes), free(s->reach), free(s->parents), free(s->free), free(s->welded), free(s->odd);
+    free(s->fixed), free(s->shapes), free(s->reach), free(s->parents), free(s->free), free(s->welded), free(s->odd);
     free(s);
 }
 
@@ -331,6 +392,35 @@ static bool add(instance_list *list, int kind, const render_instance *x)
     return true;
 }
 
+/// A shape of what is at R, p.
+static render_instance place_instance(const placed_shape *shape, const double *R, const double *p)
+{
+    render_instance x = {.half = (float)shape->half};
+    for (int i = 0; i < 3; i++) {
+        double at = p[i];
+        for (int k = 0; k < 3; k++) at += R[3 * i + k] * shape->position[k];
+        x.position[i] = (float)at, x.scale[i] = (float)shape->scale[i];
+        for (int j = 0; j < 3; j++) {
+            double sum = 0;
+            for (int k = 0; k < 3; k++) sum += R[3 * i + k] * shape->rotation[3 * k + j];
+            x.rotation[3 * i + j] = (float)sum;
+        }
+    }
+    return x;
+}
+
+bool scene_shapes_place_fixed(const scene_shapes *s, const double *offset, instance_list *list)
+{
+    static const double here[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    if (list->kinds < MESHES + s->nmesh && !grow_kinds(list, MESHES + s->nmesh)) return false;
+    for (size_t n = 0; n < s->nfixed; n++) {
+        render_instance x = place_instance(&s->fixed[n], here, offset);
+        memcpy(x.color, s->fixed[n].color, sizeof x.color), x.fade = list->fade;
+        if (!add(list, s->fixed[n].kind, &x)) return false;
+    }
+    return true;
+}
+
 bool scene_shapes_place(const scene_shapes *s, const double *R, const double *p, int64_t world, const float (*colors)[3],
                         instance_list *list)
 {
@@ -338,22 +428,10 @@ bool scene_shapes_place(const scene_shapes *s, const double *R, const double *p,
     for (size_t n = 0; n < s->count; n++) {
         const placed_shape *const shape = &s->shapes[n];
         const double *const Rl = R + 9 * (size_t)shape->link, *const pl = p + 3 * (size_t)shape->link;
-        render_instance x = {.half = (float)shape->half,
-                             .fade = list->fade,
-                             .lift = s->odd[shape->link],
-                             .id = world == SHAPES_WITHOUT_ID ? 0
-                                                              : (uint32_t)world * (uint32_t)s->links + (uint32_t)shape->link + 1};
+        render_instance x = place_instance(shape, Rl, pl);
+        x.fade = list->fade, x.lift = s->odd[shape->link];
+        x.id = world == SHAPES_WITHOUT_ID ? 0 : (uint32_t)world * (uint32_t)s->links + (uint32_t)shape->link + 1;
         memcpy(x.color, colors ? colors[shape->link] : shape->color, sizeof x.color);
-        for (int i = 0; i < 3; i++) {
-            double at = pl[i];
-            for (int k = 0; k < 3; k++) at += Rl[3 * i + k] * shape->position[k];
-            x.position[i] = (float)at, x.scale[i] = (float)shape->scale[i];
-            for (int j = 0; j < 3; j++) {
-                double sum = 0;
-                for (int k = 0; k < 3; k++) sum += Rl[3 * i + k] * shape->rotation[3 * k + j];
-                x.rotation[3 * i + j] = (float)sum;
-            }
-        }
         if (!add(list, shape->kind, &x)) return false;
     }
     return true;

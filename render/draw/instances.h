@@ -59,6 +59,9 @@ bool scene_shapes_place(const scene_shapes *s, const double *R, const double *p,
 /// extent, which reaches `reach` times its radius; a level ground is the floor. False: no memory.
 bool scene_shapes_ground(const scene_shapes *s, const scene_extent *one, const double *shift, double reach, instance_list *list);
 
+/// Puts what is fixed in the world into `list`, as of a world that has been moved by `offset`. False: no memory.
+bool scene_shapes_place_fixed(const scene_shapes *s, const double *offset, instance_list *list);
+
 /// The rotation R [9] (row-major) of a unit quaternion w x y z.
 void quaternion_matrix(const double *q, double *R);
 

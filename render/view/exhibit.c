@@ -296,6 +296,11 @@ static bool place_world(exhibit *e, int run, int world)
     const float(*const paint)[3] = find_paint(e, run, world);
     e->bodies.fade = e->overlaid && run ? GHOST : 0;
     if (!scene_shapes_place(e->shapes, e->R + 9 * first, e->p + 3 * first, number, paint, &e->bodies)) return false;
+    double shift[3];
+    exhibit_place(e, run, world, shift);
+    e->bodies.fade = 0;
+    const bool there = e->overlaid && (e->runs > 1 ? run : world);  // as they lie over each other
+    if (!there && !scene_shapes_place_fixed(e->shapes, shift, &e->bodies)) return false;
     if (!place_ground(e, run, world) || !place_contacts(e, number, first)) return false;
     const unsigned show = e->worlds > 1 ? e->show & ~(unsigned)SHOW_NAMES : e->show;  // then worlds have numbers
     if (!(show & (SHOW_AXES | SHOW_FRAMES | SHOW_COM | SHOW_TRAILS | SHOW_NAMES))) return true;

@@ -304,10 +304,10 @@ static void draw_link(panel_state *s, panel_value value, void *context)
         if (ImGui::SliderFloat(label, &x, -most, most, slides(l, k) ? "%.3g N" : "%.3g N m"))
             s->set_force = true, s->dof = l->vadr + k, s->value = x;
     }
-    for (int k = 0; k < l->nv; k++) {
+    for (int k = 0; k < 6; k++) {
         if (!at->motor_unit[k]) continue;
         char label[40], format[40];
-        snprintf(label, sizeof label, l->nv > 1 ? "motor's target %d" : "motor's target", k);
+        snprintf(label, sizeof label, l->nv > 1 || k > 2 ? "motor's target %d" : "motor's target", k);
         snprintf(format, sizeof format, "%%.4g %s", at->motor_unit[k]);
         parameter(s, value, context, at->motor[k].kind, at->motor[k].index, label, -at->motor_most[k], at->motor_most[k], format);
     }

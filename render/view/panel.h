@@ -17,7 +17,7 @@ typedef struct panel_link {
     double mass;                   // kg
     bool pulled;
     char pull[40];  // then: its force
-    ctn_parameter motor[6];     // targets of motors on the degrees of freedom of its joint
+    ctn_parameter motor[6];  // targets of motors on the degrees of freedom of its joint, and, from the last one on, of thrusters
     double motor_most[6];       // what they may go to, as far as one knows
     const char *motor_unit[6];  // "rad"; NULL: there is none
 } panel_link;

@@ -151,6 +151,14 @@ static void fill_motors(panel_link *at, const ctn_scene *scene)
     for (int i = 0; i < scene->nmotor; i++) {
         const scene_motor *const a = &scene->motors[i];
         if (a->link != at->link) continue;
+        if (a->type >= MOTOR_THRUST) {  // from the last place on, behind those of the joint
+            int k = (int)(sizeof at->motor / sizeof *at->motor) - 1;
+            while (k >= 0 && at->motor_unit[k]) k--;
+            if (k < 0) continue;
+            at->motor[k] = (ctn_parameter){CTN_MOTOR_TARGET, i}, at->motor_unit[k] = a->type == MOTOR_THRUST ? "N" : "N m";
+            at->motor_most[k] = isfinite(a->effort) ? a->effort : 10;
+            continue;
+        }
         const scene_joint *const j = &scene->links[a->link].joint;
         if (a->told > 1) {
             for (int k = 0; k < a->told; k++) {

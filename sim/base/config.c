@@ -340,9 +340,9 @@ static ctn_status check_loads(const ctn_model *m, const ctn_batch_config *cfg, c
     if (!m->nload) return CTN_OK;
     if (cfg->method == CTN_COLLOCATION && cfg->order > 2)
         return fail(err, CTN_BAD_CONFIG,
-                    "order: collocation takes `springs`, `forces`, a `fluid` and wrenches at order 2 alone; take that, or radau");
+                    "order: collocation takes `springs`, `forces`, thrusters, a `fluid` and wrenches at order 2 alone; take that, or radau");
     if ((cfg->method == CTN_COLLOCATION || cfg->method == CTN_RADAU) && cfg->solver != CTN_NEWTON)
-        return fail(err, CTN_BAD_CONFIG, "solver: %s takes no `springs`, `forces`, `fluid` or wrenches; take newton",
+        return fail(err, CTN_BAD_CONFIG, "solver: %s takes no `springs`, `forces`, thrusters, `fluid` or wrenches; take newton",
                     ctn_solver_name(cfg->solver));
     for (int k = 0; k < m->nload; k++)
         if (m->loads[k].flags & LOAD_PUBLISHED && (cfg->method != CTN_COLLOCATION || cfg->order != 2))

@@ -87,12 +87,12 @@ bool motor_has(motor_traits of, ctn_parameter_kind kind)
     switch (kind) {
     case CTN_MOTOR_TARGET: return told == 1;
     case CTN_MOTOR_VELOCITY: return told == 1 && type == MOTOR_POSITION;
-    case CTN_MOTOR_FEEDFORWARD: return told == 1 && type != MOTOR_TORQUE;
+    case CTN_MOTOR_FEEDFORWARD: return told == 1 && type < MOTOR_TORQUE;
     case CTN_MOTOR_ROTATION: return told == 3 && type == MOTOR_POSITION;
     case CTN_MOTOR_SPIN: return told == 3 && type != MOTOR_TORQUE;
     case CTN_MOTOR_TORQUE: return told == 3;
     case CTN_MOTOR_KP: return type == MOTOR_POSITION;
-    case CTN_MOTOR_KD: return type != MOTOR_TORQUE;
+    case CTN_MOTOR_KD: return type < MOTOR_TORQUE;
     case CTN_MOTOR_KI: return of.winds;
     case CTN_MOTOR_SPEED: return of.fast;
     default: return true;
@@ -101,7 +101,7 @@ bool motor_has(motor_traits of, ctn_parameter_kind kind)
 
 motor_traits traits_of_motor(const ctn_model *m, const joint_motor *a)
 {
-    const bool ball = m->bodies[a->body].kind == JOINT_BALL;
+    const bool ball = a->type < MOTOR_THRUST && m->bodies[a->body].kind == JOINT_BALL;
     return (motor_traits){.type = a->type, .told = ball ? 3 : 1, .winds = a->wound >= 0, .fast = a->fast};
 }
 

@@ -14,7 +14,7 @@
 /// Whether the ground keeps a method from going along the links: implicit ones alone meet it there.
 static bool ground_stops(const ctn_model *m, const ctn_batch_config *cfg)
 {
-    return m->ncontact && cfg->method != CTN_COLLOCATION && cfg->method != CTN_ALPHA && cfg->method != CTN_RADAU;
+    return !m->nsurface && m->ncontact && cfg->method != CTN_COLLOCATION && cfg->method != CTN_ALPHA && cfg->method != CTN_RADAU;
 }
 
 /// Whether limits of motors' speeds keep a method from going along the links: those that go by several points of a step see the
@@ -30,14 +30,20 @@ static const char *fluid_stops(const ctn_model *m)
     return m->slips ? "drag by the square or in a current that varies" : m->adds ? "`added_mass`" : NULL;
 }
 
+/// Why thrusters go along no links: lanes have no motors for them, and so nothing to tell with time. NULL: they do.
+static const char *thrusters_stop(const ctn_model *m) { return m->driven ? "targets of thrusters that move" : NULL; }
+
+/// Whether there is more to touch than the ground, which goes along no links.
+static bool surfaces_stop(const ctn_model *m) { return m->nsurface && m->ncontact; }
+
 /// Whether a method goes along the links only where it is asked for. With several stages open ends make four times the operations
 /// of an elimination, which lanes make good on wide CPUs alone, and threads.
 static bool if_asked(const ctn_batch_config *cfg) { return cfg->method == CTN_RADAU && cfg->stages > 1; }
 
 ctn_parallel batch_parallel(const ctn_model *m, const ctn_batch_config *cfg)
 {
-    const bool able = along_scalar.steps(cfg) && !if_asked(cfg) && !ground_stops(m, cfg) && !fluid_stops(m) && !m->nwound &&
-                      !speeds_stop(m, cfg) && !device_asked(cfg->engine);
+    const bool able = along_scalar.steps(cfg) && !if_asked(cfg) && !ground_stops(m, cfg) && !surfaces_stop(m) &&
+                      !fluid_stops(m) && !thrusters_stop(m) && !m->nwound && !speeds_stop(m, cfg) && !device_asked(cfg->engine);
     if (cfg->parallel != CTN_PARALLEL_AUTO) return cfg->parallel;
     return able && along_pays(m, cfg->worlds) ? cfg->worlds > 1 ? CTN_PARALLEL_BOTH : CTN_PARALLEL_LINKS : CTN_PARALLEL_WORLDS;
 }
@@ -60,7 +66,9 @@ void batch_parallel_reason(const ctn_model *m, const ctn_batch_config *cfg, char
     else if (speeds_stop(m, cfg))
         snprintf(text, PARALLEL_WORDS, "links takes no `speed` of motors by %s", ctn_method_name(cfg->method));
     else if (ground_stops(m, cfg)) snprintf(text, PARALLEL_WORDS, "links takes no `ground` by %s", ctn_method_name(cfg->method));
+    else if (surfaces_stop(m)) snprintf(text, PARALLEL_WORDS, "links takes no `obstacles` and no `terrain`");
     else if (fluid_stops(m)) snprintf(text, PARALLEL_WORDS, "links takes no %s", fluid_stops(m));
+    else if (thrusters_stop(m)) snprintf(text, PARALLEL_WORDS, "links takes no %s", thrusters_stop(m));
     else if (config_check_parallel(&links, &no) != CTN_OK)  // without the remedy
         snprintf(text, PARALLEL_WORDS, "%.*s", (int)strcspn(no.message, ";"), no.message);
     else if (if_asked(cfg)) snprintf(text, PARALLEL_WORDS, "radau of several stages takes links if asked");
@@ -92,11 +100,15 @@ ctn_status batch_along_check(const ctn_model *m, const ctn_batch_config *cfg, ct
     if (config_check_parallel(cfg, &reason) != CTN_OK) return fail(err, CTN_BAD_CONFIG, "parallel: %s", reason.message);
     if (fluid_stops(m))
         return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no %s in this version; take worlds", name, fluid_stops(m));
+    if (thrusters_stop(m))
+        return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no %s in this version; take worlds", name, thrusters_stop(m));
     if (m->nwound) return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no `ki` of motors in this version; take worlds", name);
     if (speeds_stop(m, cfg))
         return fail(err, CTN_BAD_CONFIG,
                     "parallel: %s takes no `speed` of motors by %s in this version; take worlds, or collocation", name,
                     ctn_method_name(cfg->method));
+    if (surfaces_stop(m))
+        return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no `obstacles` and no `terrain` in this version; take worlds", name);
     if (ground_stops(m, cfg))
         return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no `ground` by %s in this version; take worlds, or alpha", name,
                     ctn_method_name(cfg->method));

@@ -8,12 +8,19 @@
 
 int ctn_model_ncontact(const ctn_model *model) { return model ? model->ncontact : 0; }
 
+const char *ctn_model_surface(const ctn_model *model, int surface)
+{
+    if (!model || surface < 0 || surface > model->nsurface) return NULL;
+    return surface ? model->surface_names[surface - 1] : model->plane ? "ground" : NULL;
+}
+
 bool ctn_model_contact(const ctn_model *model, int contact, ctn_contact_point *point)
 {
     if (!model || !point || contact < 0 || contact >= model->ncontact) return false;
     for (const point_load *s = model->loads; s < model->loads + model->nload; s++) {
         if (!(s->flags & LOAD_TOUCHES) || s->contact != contact) continue;
-        *point = (ctn_contact_point){.link = s->link, .radius = s->radius, .friction = s->friction, .stiffness = s->grip};
+        *point = (ctn_contact_point){
+            .link = s->link, .radius = s->radius, .friction = s->friction, .stiffness = s->grip, .surface = s->surface};
         link_point(model, s->link, s->point, point->point);
         return true;
     }

@@ -21,6 +21,13 @@ static uint64_t hash_numbers(uint64_t h, const double *x, int n)
     return h;
 }
 
+static uint64_t hash_surface(uint64_t h, const fixed_surface *f)
+{
+    h = hash_numbers(h, (double[]){f->kind, f->radius, f->columns, f->rows, f->spacing[0], f->spacing[1]}, 6);
+    h = hash_numbers(hash_numbers(hash_numbers(h, f->at, 3), f->R, 9), f->half, 3);
+    return f->heights ? hash_numbers(h, f->heights, f->columns * f->rows) : h;
+}
+
 uint64_t model_constants(const ctn_model *m)
 {
     uint64_t h = hash_numbers(0xcbf29ce484222325u, m->gravity, 3);
@@ -36,6 +43,8 @@ uint64_t model_constants(const ctn_model *m)
     for (int k = 0; k < m->nload; k++) {
         const point_load *o = &m->loads[k];
         h = hash_numbers(h, (double[]){o->body, o->number, o->link, o->flags}, 4);
+        if (o->motor) h = hash_numbers(h, o->push, 6);
+        if (o->surface) h = hash_numbers(h, (double[]){o->surface}, 1);
         h = hash_numbers(h, &o->stiffness,
                          o->flags & LOAD_TOUCHES                ? LOAD_NUMBERS
                          : o->flags & (LOAD_AXIAL | LOAD_SLIPS) ? offsetof(point_constants, radius) / sizeof(double)
@@ -47,14 +56,16 @@ uint64_t model_constants(const ctn_model *m)
         h = hash_numbers(hash_numbers(h, s->height, s->points), s->share, s->points);
     }
     if (m->ncontact) h = hash_numbers(h, m->ground, 4), h = hash_numbers(h, &m->relaxation, 1);
+    for (int k = 0; k < m->nsurface && m->ncontact; k++) h = hash_surface(h, &m->surfaces[k]);
     for (int k = 0; k < m->nmotor; k++) {
         const joint_motor *const o = &m->motors[k];
         const int(*const moves)[3] = o->moves;
         const double n[] = {o->body, o->type, o->kp, o->kd, o->target[0], o->velocity[0], o->feedforward[0], o->effort, o->gear};
         h = hash_numbers(h, n, sizeof n / sizeof *n);
+        if (o->type >= MOTOR_THRUST) h = hash_numbers(h, &o->least, 1);
         if (o->wound >= 0 || o->fast) h = hash_numbers(h, (double[]){o->wound, o->ki, o->fast, o->speed}, 4);
         if (m->nsignal) h = hash_numbers(h, (double[]){moves[0][0], moves[1][0], moves[2][0], o->follows}, 4);
-        for (int c = 1; c < 3 && m->bodies[o->body].kind == JOINT_BALL; c++) {
+        for (int c = 1; c < 3 && o->type < MOTOR_THRUST && m->bodies[o->body].kind == JOINT_BALL; c++) {
             h = hash_numbers(h, (double[]){o->target[c], o->velocity[c], o->feedforward[c]}, 3);
             h = hash_numbers(h, (double[]){moves[0][c], moves[1][c], moves[2][c]}, 3);
         }

@@ -7,9 +7,11 @@
 #include "sim/engine/device.h"
 #include "sim/engine/engine.h"
 #include "sim/model/model.h"
+#include "sim/model/parameters.h"
 #include "sim/base/status.h"
 
 #include <catena/derivatives.h>
+#include <catena/motors.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +19,8 @@
 /// Steps are recorded in parts: one, or those in which a step was carried out that had to be halved, and what lies between them.
 typedef struct {
     int step;
-    double h;  // s; 0: the rates were projected, for a part of another size
+    double h;     // s; 0: the rates were projected, for a part of another size
+    double time;  // s, when it begins
 } part;
 
 struct ctn_tape {
@@ -34,6 +37,10 @@ struct ctn_tape {
     bool linked;       // the part that was prepared is
     size_t flat, bar;  // numbers of a state, of a gradient by it
     bool recorded, forced;
+    parameters *list;    // the targets of motors, once they are given by step
+    ctn_model *variant;  // the model with those of a step
+    double *targets;     // [steps][ncontrol]; NULL: they are the model's
+    int told;            // the step whose targets `lanes` have
     double *tau;     // [steps][nv]
     double *v0;      // [nv]
     double *states;  // [parts + 1][flat]
@@ -42,7 +49,7 @@ struct ctn_tape {
     int used, capacity;
     int fallbacks;           // steps that are in several parts, or were made with fewer stages
     int *first;              // [steps + 1] the first part of a step
-    double *g[2], *t, *row;  // [bar], [bar], [nv], [2 nv]
+    double *g[2], *t, *row, *u;  // [bar], [bar], [nv], [2 nv], [ncontrol]
 };
 
 static void *aligned(size_t size)
@@ -92,7 +99,7 @@ static bool open_along(ctn_tape *tape, const ctn_batch_config *cfg)
     if (device_asked(cfg->engine))
         for (const ctn_engine *const *e = engines_available(); *e; e++) lanes = *e;
     else lanes = engine_find(cfg->engine, 2, &no);
-    if (!lanes || !batch_along_lanes(m, cfg) || cfg->parameter_count) return true;
+    if (!lanes || !batch_along_lanes(m, cfg) || cfg->parameter_count || m->nsignal) return true;
     const along_engine *const along = along_engine_of(lanes);
     if (!along->steps(cfg) || !along->adjoins(m, cfg)) return true;
     tape->plan = along_plan_create(m, batch_along_lanes(m, cfg), true);
@@ -108,24 +115,19 @@ ctn_tape *ctn_tape_create(const ctn_model *model, const ctn_batch_config *cfg, i
     if (missing(__func__, "model", model, err) || config_check(cfg, err) != CTN_OK ||
         config_check_model(cfg, model, err) != CTN_OK)
         return NULL;
-    if (model->nsignal) {
-        fail(err, CTN_UNAVAILABLE, "motors: targets that move with time have no derivatives in this version; set constant ones");
-        return NULL;
-    }
     if (cfg->adaptive) {
         fail(err, CTN_UNAVAILABLE,
              "dt: steps that choose their size (auto) have no derivatives in this version; give dt in seconds");
         return NULL;
     }
-    if (model->nwound) {
-        fail(err, CTN_UNAVAILABLE, "motors: integral terms (ki) have no derivatives in this version; take kp and kd alone");
-        return NULL;
-    }
-    if (model->rubs) {
-        fail(err, CTN_UNAVAILABLE,
-             "dry `friction` of joints has no derivatives in this version; take it out of the scene, or give `damping` for it");
-        return NULL;
-    }
+    for (int k = 0; k < model->nmotor; k++)
+        if (model->motors[k].wound >= 0 && model->bodies[model->motors[k].body].kind == JOINT_BALL) {
+            fail(err, CTN_UNAVAILABLE,
+                 "motors[%d]: the integral term (ki) of a motor on a ball has no derivatives in this version; take kp and kd "
+                 "alone",
+                 k);
+            return NULL;
+        }
     if (model->ncontact) {
         fail(err, CTN_UNAVAILABLE,
              "contact with a `ground` has no derivatives in this version; take the `ground` out of the scene");
@@ -153,10 +155,11 @@ ctn_tape *ctn_tape_create(const ctn_model *model, const ctn_batch_config *cfg, i
     tape->work = aligned(engine->work_size(tape->lanes, cfg));
     tape->adjoint = aligned(engine->adjoint_size(tape->lanes, cfg));
     tape->tau = numbers((size_t)steps * nv), tape->v0 = numbers(nv), tape->t = numbers(nv), tape->row = numbers(2 * nv);
+    tape->u = numbers((size_t)model->ncontrol);
     tape->g[0] = numbers(tape->bar), tape->g[1] = numbers(tape->bar), tape->end = numbers(tape->flat);
     tape->first = calloc((size_t)steps + 1, sizeof *tape->first);
-    if (!tape->state || !tape->work || !tape->adjoint || !tape->tau || !tape->v0 || !tape->t || !tape->row || !tape->g[0] ||
-        !tape->g[1] || !tape->end || !tape->first || !make_room(tape, steps))
+    if (!tape->state || !tape->work || !tape->adjoint || !tape->tau || !tape->v0 || !tape->t || !tape->u || !tape->row ||
+        !tape->g[0] || !tape->g[1] || !tape->end || !tape->first || !make_room(tape, steps))
         goto no_memory;
     return tape;
 
@@ -172,7 +175,8 @@ void ctn_tape_free(ctn_tape *tape)
     free(tape->lanes), free(tape->state), free(tape->work), free(tape->adjoint), free(tape->tau), free(tape->v0),
         free(tape->states), free(tape->parts);
     free(tape->world), pool_free(tape->pool), along_plan_free(tape->plan);
-    free(tape->first), free(tape->g[0]), free(tape->g[1]), free(tape->t), free(tape->row), free(tape->end);
+    parameters_free(tape->list), free(tape->variant), free(tape->targets);
+    free(tape->first), free(tape->g[0]), free(tape->g[1]), free(tape->t), free(tape->u), free(tape->row), free(tape->end);
     free(tape);
 }
 
@@ -189,22 +193,37 @@ static void keep(ctn_tape *tape, double *flat) { tape->engine->flatten(tape->lan
 static void put_back(ctn_tape *tape, double *flat) { tape->engine->flatten(tape->lanes, &tape->cfg, tape->state, 0, true, flat); }
 
 /// Records what the engine's state has become as the end of a part.
-static bool record(ctn_tape *tape, int step, double h)
+static bool record(ctn_tape *tape, int step, double h, double time)
 {
     if (tape->used == tape->capacity && !make_room(tape, 2 * tape->capacity)) return false;
-    tape->parts[tape->used++] = (part){step, h};
+    tape->parts[tape->used++] = (part){step, h, time};
     keep(tape, state_at(tape, tape->used));
     return true;
 }
 
-/// A step of size dt.
-static ctn_step_stats advance(ctn_tape *tape, const ctn_batch_config *cfg, double dt, int step)
+/// When a step begins, with the bits of a batch's clock.
+static double time_of(const ctn_tape *tape, int step) { return (double)step * tape->cfg.dt; }
+
+/// Motors are told what is theirs in a step.
+static void tell(ctn_tape *tape, int step)
+{
+    double dt = tape->cfg.dt;
+    if (!tape->targets || tape->told == step) return;
+    parameters_apply(tape->list, tape->targets + (size_t)step * (size_t)tape->model->ncontrol, tape->variant, &dt);
+    tape->engine->model_load((const ctn_model *const[]){tape->variant}, &dt, tape->lanes);
+    tape->told = step;
+}
+
+/// A step of size dt that begins at `time`.
+static ctn_step_stats advance(ctn_tape *tape, const ctn_batch_config *cfg, double dt, int step, double time)
 {
     const double *tau = force_at(tape, step);
     ctn_step_stats stats = {0};
+    tell(tape, step);
     tape->engine->model_step_size(tape->lanes, &dt);
     engine_use use = {0};
-    tape->engine->step(tape->lanes, cfg, tape->state, tape->work, NULL, tau ? &tau : NULL, &(int){1}, false, 1, &stats, &use);
+    tape->engine->step(tape->lanes, cfg, tape->state, tape->work, &(engine_clock){.since = time}, tau ? &tau : NULL, &(int){1},
+                       false, 1, &stats, &use);
     return stats;
 }
 
@@ -212,25 +231,27 @@ static ctn_step_stats advance(ctn_tape *tape, const ctn_batch_config *cfg, doubl
 static ctn_step_stats advance_whole(ctn_tape *tape, int step)
 {
     ctn_step_stats stats = {0};
-    if (!tape->along) return advance(tape, &tape->cfg, tape->cfg.dt, step);
+    if (!tape->along || tape->targets) return advance(tape, &tape->cfg, tape->cfg.dt, step, time_of(tape, step));
     keep(tape, tape->end);
     if (!tape->along->run(tape->world, tape->pool, &tape->cfg, (engine_clock){0}, tape->end, force_at(tape, step), 0, 1, false,
                           &stats))
-        return advance(tape, &tape->cfg, tape->cfg.dt, step);
+        return advance(tape, &tape->cfg, tape->cfg.dt, step, time_of(tape, step));
     put_back(tape, tape->end);
     return stats;
 }
 
-/// Makes ready to go backwards through part p. The way in which it was carried out; -1: it cannot be found again.
-static int prepare(ctn_tape *tape, int p)
+/// Makes ready to go backwards through part p. The way in which it was carried out; -1: it cannot be found again. alone: not
+/// along the links, which know no gradients by targets.
+static int prepare(ctn_tape *tape, int p, bool alone)
 {
     const double *before = state_at(tape, p), *after = state_at(tape, p + 1), *tau = force_at(tape, tape->parts[p].step);
     const int ways = tape->engine->adjoint_ways(&tape->cfg);
-    tape->linked = tape->along && tape->parts[p].h == tape->cfg.dt &&
+    tell(tape, tape->parts[p].step);
+    tape->linked = tape->along && !alone && !tape->targets && tape->parts[p].h == tape->cfg.dt &&
                    tape->along->prepare(tape->world, tape->pool, &tape->cfg, before, after, tau);
     for (int k = 0; k < ways; k++)
-        if (tape->linked || tape->engine->adjoint_prepare(tape->lanes, &tape->cfg, tape->adjoint, tape->parts[p].h, k, &before,
-                                                          &after, tau ? &tau : NULL))
+        if (tape->linked || tape->engine->adjoint_prepare(tape->lanes, &tape->cfg, tape->adjoint, tape->parts[p].time,
+                                                          tape->parts[p].h, k, &before, &after, tau ? &tau : NULL))
             return k;
     return -1;
 }
@@ -238,7 +259,7 @@ static int prepare(ctn_tape *tape, int p)
 /// The rates of a method of one stage between parts of different sizes; nothing for others.
 static bool record_projection(ctn_tape *tape, int step)
 {
-    return !tape->engine->project(tape->lanes, &tape->cfg, tape->state, tape->work) || record(tape, step, 0);
+    return !tape->engine->project(tape->lanes, &tape->cfg, tape->state, tape->work) || record(tape, step, 0, 0);
 }
 
 /// What position_step() and variational_step() do to the state between two parts of a step: one that is halved leaves no guess
@@ -250,9 +271,10 @@ static void between_parts(ctn_tape *tape, bool resized, const ctn_step_stats *st
     const size_t nv = (size_t)tape->model->nv;
     const int ways = tape->engine->adjoint_ways(&tape->cfg);  // one stage is the last of them
     const bool single =
-        ways == 1 || tape->cfg.method == CTN_ALPHA || (stats->fewer_stages && prepare(tape, tape->used - 1) == ways - 1);
+        ways == 1 || tape->cfg.method == CTN_ALPHA || (stats->fewer_stages && prepare(tape, tape->used - 1, true) == ways - 1);
     if (single) memset(flat + (size_t)tape->model->nq + nv, 0, nv * sizeof *flat);
-    if (resized && tape->cfg.method == CTN_COLLOCATION && tape->cfg.order > 2) flat[tape->flat - 1] = 1;
+    if (resized && tape->cfg.method == CTN_COLLOCATION && tape->cfg.order > 2)
+        flat[tape->flat - 1 - (size_t)tape->model->nwound] = 1;
     put_back(tape, flat);
 }
 
@@ -266,9 +288,9 @@ static bool record_parts(ctn_tape *tape, int step, bool *lost)
     put_back(tape, state_at(tape, tape->used));
     while (here < 1) {
         ctn_batch_config cfg = tape->cfg;
-        const double dt = tape->cfg.dt * size;
+        const double dt = tape->cfg.dt * size, time = time_of(tape, step) + tape->cfg.dt * here;
         cfg.max_halvings = 0;
-        const ctn_step_stats stats = advance(tape, &cfg, dt, step);
+        const ctn_step_stats stats = advance(tape, &cfg, dt, step, time);
         if (!stats.steps) {
             if (size < 1e-12) return false;
             size *= 0.5;
@@ -276,7 +298,7 @@ static bool record_parts(ctn_tape *tape, int step, bool *lost)
             if (!record_projection(tape, step)) return *lost = false;
             continue;
         }
-        if (!record(tape, step, dt)) return *lost = false;
+        if (!record(tape, step, dt, time)) return *lost = false;
         here += size;
         if (size < 1) {
             const bool grows = fmod(here, 2 * size) == 0;
@@ -286,6 +308,38 @@ static bool record_parts(ctn_tape *tape, int step, bool *lost)
         }
     }
     return !memcmp(tape->end, state_at(tape, tape->used), tape->flat * sizeof *tape->end);
+}
+
+/// Opens what targets by step need. false: no memory.
+static bool open_targets(ctn_tape *tape)
+{
+    const int count = tape->model->ncontrol;
+    if (!tape->list) {
+        ctn_parameter *const list = calloc((size_t)count + 1, sizeof *list);
+        if (list) ctn_model_target_parameters(tape->model, list), tape->list = parameters_create(tape->model, list, count, NULL);
+        free(list);
+    }
+    if (tape->list && !tape->variant) tape->variant = parameters_variant(tape->list);
+    if (tape->variant && !tape->targets) tape->targets = numbers((size_t)tape->steps * (size_t)count);
+    return tape->targets;
+}
+
+ctn_status ctn_tape_set_targets(ctn_tape *tape, const double *u, ctn_error *err)
+{
+    if (missing(__func__, "tape", tape, err)) return CTN_BAD_ARGUMENT;
+    const size_t n = (size_t)tape->model->ncontrol;
+    for (int k = 0; k < tape->steps && u; k++)
+        for (size_t j = 0; j < n; j++)
+            if (!isfinite(u[(size_t)k * n + j])) return fail(err, CTN_BAD_ARGUMENT, "step %d: u[%zu] is not finite", k, j);
+    if (u && !open_targets(tape)) return fail(err, CTN_NO_MEMORY, "not enough memory for the targets of %d steps", tape->steps);
+    tape->recorded = false, tape->told = -1;
+    if (u) memcpy(tape->targets, u, (size_t)tape->steps * n * sizeof *u);
+    else if (tape->targets) {  // the model's own
+        const double dt = tape->cfg.dt;
+        free(tape->targets), tape->targets = NULL;
+        tape->engine->model_load((const ctn_model *const[]){tape->model}, &dt, tape->lanes);
+    }
+    return CTN_OK;
 }
 
 static bool interrupted(const ctn_tape *tape) { return tape->cfg.interrupt && *tape->cfg.interrupt; }
@@ -312,7 +366,7 @@ ctn_status ctn_tape_run(ctn_tape *tape, const double *q, const double *v, const 
         if (interrupted(tape)) return fail(err, CTN_INTERRUPTED, "interrupted in step %d", k);
         if (stats.frozen) return fail(err, CTN_FROZEN, "step %d: the world is frozen: %s", k, ctn_freeze_text(stats.frozen));
         bool lost = false;
-        const bool recorded = stats.fallbacks ? record_parts(tape, k, &lost) : record(tape, k, tape->cfg.dt);
+        const bool recorded = stats.fallbacks ? record_parts(tape, k, &lost) : record(tape, k, tape->cfg.dt, time_of(tape, k));
         if (interrupted(tape)) return fail(err, CTN_INTERRUPTED, "interrupted in step %d", k);  // its parts may have ended early
         if (recorded) {
             tape->fallbacks += stats.fallbacks > 0;
@@ -349,14 +403,16 @@ static ctn_status lost_way(const ctn_tape *tape, int p, ctn_error *err)
                 tape->parts[p].step);
 }
 
-/// One row backwards through the part that was prepared: row [bar] in place, tau_bar [nv] (may be NULL) added to.
-static void pull(ctn_tape *tape, double *row, double *tau_bar)
+/// One row backwards through the part that was prepared: row [bar] in place, tau_bar [nv] and u_bar [ncontrol] (may be NULL)
+/// added to.
+static void pull(ctn_tape *tape, double *row, double *tau_bar, double *u_bar)
 {
     const double *after = tape->g[1];
     memcpy(tape->g[1], row, tape->bar * sizeof *row);
     if (tape->linked) tape->along->pull(tape->world, tape->pool, after, row, tape->t);
-    else tape->engine->adjoint_step(tape->lanes, &tape->cfg, tape->adjoint, 1, &after, &row, &tape->t);
+    else tape->engine->adjoint_step(tape->lanes, &tape->cfg, tape->adjoint, 1, &after, &row, &tape->t, u_bar ? &tape->u : NULL);
     for (int k = 0; k < tape->model->nv && tau_bar; k++) tau_bar[k] += tape->t[k];
+    for (int k = 0; k < tape->model->ncontrol && u_bar; k++) u_bar[k] += tape->u[k];
 }
 
 /// Gradient `state` [bar] by the state at the end of part p-1, from those by its q and v.
@@ -375,11 +431,18 @@ static void start(ctn_tape *tape, const double *state, double *q_bar, double *v_
 ctn_status ctn_tape_gradient(ctn_tape *tape, const double *dq, const double *dv, double *grad_q, double *grad_v, double *grad_tau,
                              ctn_error *err)
 {
+    return ctn_tape_target_gradient(tape, dq, dv, grad_q, grad_v, grad_tau, NULL, err);
+}
+
+ctn_status ctn_tape_target_gradient(ctn_tape *tape, const double *dq, const double *dv, double *grad_q, double *grad_v,
+                                    double *grad_tau, double *grad_u, ctn_error *err)
+{
     if (missing(__func__, "tape", tape, err) || check_step(tape, 0, 0, err) != CTN_OK) return CTN_BAD_ARGUMENT;
-    const size_t nv = (size_t)tape->model->nv;
+    const size_t nv = (size_t)tape->model->nv, nu = (size_t)tape->model->ncontrol;
     double *g = tape->g[0];
     memset(g, 0, tape->bar * sizeof *g);
     if (grad_tau) memset(grad_tau, 0, (size_t)tape->steps * nv * sizeof *grad_tau);
+    if (grad_u) memset(grad_u, 0, (size_t)tape->steps * nu * sizeof *grad_u);
     for (int k = tape->steps; k > 0; k--) {
         bool any = false;
         for (size_t j = 0; j < nv; j++) {
@@ -391,8 +454,8 @@ ctn_status ctn_tape_gradient(ctn_tape *tape, const double *dq, const double *dv,
             for (size_t j = 0; j < tape->bar; j++) g[j] += tape->g[1][j];
         }
         for (int p = tape->first[k] - 1; p >= tape->first[k - 1]; p--) {
-            if (prepare(tape, p) < 0) return lost_way(tape, p, err);
-            pull(tape, g, grad_tau ? grad_tau + (size_t)(k - 1) * nv : NULL);
+            if (prepare(tape, p, grad_u) < 0) return lost_way(tape, p, err);
+            pull(tape, g, grad_tau ? grad_tau + (size_t)(k - 1) * nv : NULL, grad_u ? grad_u + (size_t)(k - 1) * nu : NULL);
         }
     }
     start(tape, g, tape->row, tape->row + nv);
@@ -405,16 +468,22 @@ ctn_status ctn_tape_gradient(ctn_tape *tape, const double *dq, const double *dv,
 
 ctn_status ctn_step_jacobian(ctn_tape *tape, int step, double *A, double *B, ctn_error *err)
 {
+    return ctn_step_target_jacobian(tape, step, A, B, NULL, err);
+}
+
+ctn_status ctn_step_target_jacobian(ctn_tape *tape, int step, double *A, double *B, double *U, ctn_error *err)
+{
     if (missing(__func__, "tape", tape, err) || check_step(tape, step, tape->steps - 1, err) != CTN_OK) return CTN_BAD_ARGUMENT;
-    const size_t n = tape->bar, nv = (size_t)tape->model->nv;
+    const size_t n = tape->bar, nv = (size_t)tape->model->nv, nu = (size_t)tape->model->ncontrol;
     double *own = A ? NULL : numbers(n * n), *rows = A ? A : own;  // all rows go backwards together, part by part
     if (!rows) return fail(err, CTN_NO_MEMORY, "not enough memory for a Jacobian of %zu row%s", n, plural((long long)n));
     for (size_t k = 0; k < n * n; k++) rows[k] = k % (n + 1) == 0;
     if (B) memset(B, 0, n * nv * sizeof *B);
+    if (U) memset(U, 0, n * nu * sizeof *U);
     ctn_status status = CTN_OK;
     for (int p = tape->first[step + 1] - 1; p >= tape->first[step] && status == CTN_OK; p--) {
-        if (prepare(tape, p) < 0) status = lost_way(tape, p, err);
-        for (size_t i = 0; i < n && status == CTN_OK; i++) pull(tape, rows + i * n, B ? B + i * nv : NULL);
+        if (prepare(tape, p, U) < 0) status = lost_way(tape, p, err);
+        for (size_t i = 0; i < n && status == CTN_OK; i++) pull(tape, rows + i * n, B ? B + i * nv : NULL, U ? U + i * nu : NULL);
     }
     free(own);
     return status;

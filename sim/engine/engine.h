@@ -65,6 +65,9 @@ typedef struct ctn_engine {
                              double *by_q, double *by_v, double *by_a);
     void (*aba_derivatives)(const lane_model *m, void *scratch, int count, const double *q, const double *v, const double *tau,
                             double *by_q, double *by_v, double *by_tau);
+    // u [count][ncontrol] (NULL: the model's); tau, or its derivatives by q, v, u: each may be NULL
+    void (*motor_map)(const lane_model *m, void *scratch, int count, const double *q, const double *v, const double *u,
+                      double *tau, double *by_q, double *by_v, double *by_u);
     void (*jacobian)(const lane_model *m, void *scratch, int count, const double *q, int link, double *J);
     // time [count] s, NULL: 0
     void (*totals)(const lane_model *m, void *scratch, int count, const double *time, const double *q, const double *v,
@@ -117,13 +120,14 @@ typedef struct ctn_engine {
     // numbers (as in catena/derivatives.h); one row a lane, `count` of them real worlds.
     size_t (*adjoint_size)(const lane_model *m, const ctn_batch_config *cfg);
     size_t (*bar_size)(const lane_model *m, const ctn_batch_config *cfg);
-    // the step of size h from `before` to `after` (not halved) under tau (NULL: none), for the calls of adjoint_step that follow.
+    // the step of size h at `time` (s) from `before` to `after` (not halved) under tau (NULL: none), for the calls of adjoint_step
+    // that follow, whose by_target [ncontrol] are gradients by targets of motors; NULL: not wanted.
     // false: it was not carried out in the way `way`, 0 .. adjoint_ways - 1
     int (*adjoint_ways)(const ctn_batch_config *cfg);
-    bool (*adjoint_prepare)(const lane_model *m, const ctn_batch_config *cfg, void *work, double h, int way,
+    bool (*adjoint_prepare)(const lane_model *m, const ctn_batch_config *cfg, void *work, double time, double h, int way,
                             const double *const *before, const double *const *after, const double *const *tau);
     void (*adjoint_step)(const lane_model *m, const ctn_batch_config *cfg, void *work, int count, const double *const *after_bar,
-                         double *const *before_bar, double *const *tau_bar);
+                         double *const *before_bar, double *const *tau_bar, double *const *by_target);
     // by the q and v [nv] from which `state` was set
     void (*adjoint_start)(const lane_model *m, const ctn_batch_config *cfg, void *work, int count, const double *const *state,
                           const double *const *v, const double *const *state_bar, double *const *q_bar, double *const *v_bar);

@@ -30,6 +30,7 @@ static adjoint_stage layout_stage(const lane_model *m, arena *a)
     s.u = TAKE(a, nv, real);
     s.w = TAKE(a, nv, real);
     s.x = TAKE(a, (size_t)m->nq, real);
+    s.wound = TAKE(a, (size_t)m->nwound, real);
     s.body = TAKE(a, n, id_body);
     s.T = TAKE(a, n, placement);
     s.pivot = TAKE(a, n, tree_pivot);
@@ -137,6 +138,8 @@ static adjoint_work layout_adjoint(const lane_model *m, const ctn_batch_config *
     w.after_bar = layout_bar(m, cfg, a);
     real **const vectors[] = {&w.tau, &w.tau_bar, &w.q_bar, &w.v_bar};
     for (int k = 0; k < 4; k++) *vectors[k] = TAKE(a, nv, real);
+    w.by_target = TAKE(a, (size_t)m->ncontrol, real);
+    w.wound = TAKE(a, (size_t)m->nwound, real);
     if (solves_equations(cfg->method)) {
         w.ve = layout_velocity(m, a);
         if (cfg->method == CTN_VARIATIONAL) w.va = layout_variational_adjoint(m, cfg, w.ve, a);
@@ -153,10 +156,18 @@ static adjoint_work layout_adjoint(const lane_model *m, const ctn_batch_config *
     e->w = TAKE(a, nv, real);
     e->y = TAKE(a, nv, real);
     e->u = TAKE(a, nv, real);
+    e->bent = TAKE(a, nv, real);
+    e->end_x = TAKE(a, (size_t)m->nq, real);
+    e->end_w = TAKE(a, nv, real);
+    e->end_wound = TAKE(a, (size_t)m->nwound, real);
+    e->q_end = TAKE(a, nv, real);
+    e->v_end = TAKE(a, nv, real);
+    e->sum = TAKE(a, (size_t)m->nwound, real);
     for (int s = 0; s < tableau_of(cfg->method)->stages; s++) {
         e->stage[s] = layout_stage(m, a);
         e->kq[s] = TAKE(a, nv, real);
         e->kv[s] = TAKE(a, nv, real);
+        e->kw[s] = TAKE(a, (size_t)m->nwound, real);
     }
     return w;
 }
@@ -184,12 +195,23 @@ static void gather_state(const lane_model *m, const ctn_batch_config *cfg, const
     }
 }
 
-static bool run_adjoint_prepare(const lane_model *m, const ctn_batch_config *cfg, void *work, double h, int way,
+/// The model while lanes go back through a step: it has their clock.
+FN lane_model going_back(const lane_model *of, adjoint_work *W, bool by_target)
+{
+    lane_model m = with_now(of, &W->clock, W->wound);
+    m.by_target = by_target ? W->by_target : NULL, m.by_wound = m.nwound ? W->before_bar.wound : NULL;
+    m.by_bent = m.rubs ? W->before_bar.z : NULL;
+    return m;
+}
+
+static bool run_adjoint_prepare(const lane_model *of, const ctn_batch_config *cfg, void *work, double time, double h, int way,
                                 const double *const *before, const double *const *after, const double *const *tau)
 {
     arena a = {(char *)work, 0};
     adjoint_work *W = TAKE(&a, 1, adjoint_work);
-    *W = layout_adjoint(m, cfg, &a);
+    *W = layout_adjoint(of, cfg, &a);
+    const lane_model with = going_back(of, W, false), *const m = &with;
+    W->clock.step = W->clock.part = rset(time);
     real *const forces = W->tau;
     gather_state(m, cfg, before, &W->before);
     gather_state(m, cfg, after, &W->after);
@@ -200,16 +222,20 @@ static bool run_adjoint_prepare(const lane_model *m, const ctn_batch_config *cfg
     return !any_of(not_(made));
 }
 
-static void run_adjoint_step(const lane_model *m, const ctn_batch_config *cfg, void *work, int count,
-                             const double *const *after_bar, double *const *before_bar, double *const *tau_bar)
+static void run_adjoint_step(const lane_model *of, const ctn_batch_config *cfg, void *work, int count,
+                             const double *const *after_bar, double *const *before_bar, double *const *tau_bar,
+                             double *const *by_target)
 {
     adjoint_work *W = open_adjoint(work);
+    const lane_model with = going_back(of, W, by_target), *const m = &with;
     const int n = (int)bar_size(m, cfg);
     lane_gather(W->after_bar.q, after_bar, n);
     for (int k = 0; k < m->nv; k++) W->tau_bar[k] = rset(0);
+    for (int k = 0; k < m->ncontrol; k++) W->by_target[k] = rset(0);
     adjoint_step(m, cfg, W);
     lane_scatter(before_bar, count, W->before_bar.q, n);
     lane_scatter(tau_bar, count, W->tau_bar, m->nv);
+    if (by_target) lane_scatter(by_target, count, W->by_target, m->ncontrol);
 }
 
 static void run_adjoint_start(const lane_model *m, const ctn_batch_config *cfg, void *work, int count, const double *const *state,

@@ -149,6 +149,32 @@ static void run_aba_derivatives(const lane_model *m, void *scratch, int count, c
     }
 }
 
+static void run_motor_map(const lane_model *of, void *scratch, int count, const double *q, const double *v, const double *u,
+                          double *tau, double *by_q, double *by_v, double *by_u)
+{
+    frame f = open_frame(of, scratch);
+    lane_model own = *of;
+    const lane_model *const m = &own;
+    const size_t n = (size_t)m->nv, nu = (size_t)m->ncontrol;
+    own.motors = f.motors, own.by_target = f.by_target;
+    memcpy(f.motors, of->motors, (size_t)of->nmotor * sizeof *f.motors);
+    for (int c = 0; c < count; c += LANES) {
+        double *Q[LANES], *V[LANES], *U[LANES];
+        const int lanes = count - c < LANES ? count - c : LANES;
+        gather(f.q, q, m->nq, c, count);
+        gather(f.v, v, m->nv, c, count);
+        if (u && nu) gather(f.target, u, m->ncontrol, c, count), tell_targets(m, f.target);
+        if (tau) {
+            motor_map(m, f.q, f.v, &f.loads, f.x);
+            scatter(tau, f.x, m->nv, c, count);
+            continue;
+        }
+        for (int l = 0; l < LANES && by_u; l++) U[l] = by_u + (size_t)(c + l < count ? c + l : c) * n * nu;
+        motor_matrices(m, f.q, f.v, &f.loads, f.unit, f.t, f.x, matrices(by_q, n, c, count, Q), matrices(by_v, n, c, count, V),
+                       by_u ? U : NULL, lanes);
+    }
+}
+
 static void run_jacobian(const lane_model *m, void *scratch, int count, const double *q, int link, double *J)
 {
     const frame f = open_frame(m, scratch);
@@ -412,6 +438,7 @@ ENGINE_LINKAGE const ctn_engine ENGINE = {
     .aba = run_aba,
     .rnea_derivatives = run_rnea_derivatives,
     .aba_derivatives = run_aba_derivatives,
+    .motor_map = run_motor_map,
     .jacobian = run_jacobian,
     .totals = run_totals,
     .sensors = run_sensors,

@@ -47,7 +47,9 @@ typedef struct {
     tree_factors factors;
     real *acceleration;  // [nv], for derivatives and sensors
     real *force;         // [nv], for sensors
-    real *unit;          // [nv], for those of loads
+    real *unit;          // [nv], for those of loads and motors
+    real *target, *by_target;  // [ncontrol] as the next, of the motor map
+    lane_motor *motors;        // [nmotor]
     loads_work loads;
 } frame;
 
@@ -131,7 +133,10 @@ KERNEL frame layout(const lane_model *m, arena *a)
     f.x = TAKE(a, nx, real);
     f.acceleration = TAKE(a, (size_t)m->nv, real);
     f.force = TAKE(a, (size_t)m->nv, real);
-    f.unit = TAKE(a, m->nload ? (size_t)m->nv : 0, real);
+    f.unit = TAKE(a, m->nload || m->nmotor ? (size_t)m->nv : 0, real);
+    f.target = TAKE(a, (size_t)m->ncontrol, real);
+    f.by_target = TAKE(a, (size_t)m->ncontrol, real);
+    f.motors = TAKE(a, (size_t)m->nmotor, lane_motor);
     f.loads = layout_loads(m, a);
     // one kernel runs at a time: they share what follows
     const size_t common = a->used;
@@ -214,6 +219,7 @@ KERNEL solve layout_solve(const lane_model *m, arena *a)
     W.load = TAKE(a, (size_t)m->nload, body_load);
     W.p = TAKE(a, m->nload ? n : 0, vec3);
     W.lag = TAKE(a, (size_t)m->ncontact, real);
+    W.face = TAKE(a, m->nsurface ? (size_t)m->ncontact : 0, vec3);
     return W;
 }
 

@@ -27,8 +27,10 @@ KERNEL void model_load(const ctn_model *const *m, const double *dt, lane_model *
     layout_model(first->nbody, first->nload, first->nmotor, &a);
     lane_body *const bodies = to->bodies;
     to->nbody = first->nbody, to->nlink = first->nlink, to->nq = first->nq, to->nv = first->nv;
-    to->nload = first->nload, to->nmotor = first->nmotor, to->nwound = first->nwound, to->ncontact = first->ncontact;
-    to->nsignal = first->nsignal, to->signals = first->signals, to->clock = NULL, to->wound = NULL, to->time = 0;
+    to->nload = first->nload, to->nmotor = first->nmotor, to->ncontrol = first->ncontrol, to->nwound = first->nwound,
+    to->ncontact = first->ncontact, to->nsurface = first->nsurface, to->surfaces = first->surfaces;
+    to->nsignal = first->nsignal, to->signals = first->signals, to->clock = NULL,
+    to->wound = to->by_target = to->by_wound = to->by_bent = NULL, to->time = 0;
     to->frames = first->frames, to->dof_adr = first->dof_adr, to->in_order = first->in_order, to->passive = first->passive;
     to->slides = first->slides, to->rubs = first->rubs, to->adds = first->adds, to->fast = first->fast, to->stream = first->stream;
     model_step_size(to, dt);

@@ -14,5 +14,6 @@
 #include "integrators/block_step.h"
 #include "integrators/lane_run.h"
 #include "integrators/block_adjoint.h"
+#include "integrators/motor_map.h"
 
 #endif

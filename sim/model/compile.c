@@ -4,8 +4,10 @@
 
 #include "sim/model/bodies.h"
 #include "sim/model/contact_points.h"
+#include "sim/model/surfaces.h"
 #include "sim/model/joint_inertia.h"
 #include "sim/model/model.h"
+#include "sim/model/thrusters.h"
 #include "sim/base/status.h"
 
 #include <math.h>
@@ -105,7 +107,7 @@ static bool compile_loads(ctn_model *m, const ctn_scene *scene)
         const bool varies = m->stream.moves || m->stream.points;
         m->current[k] = scene->fluid.current[k] * (varies ? 1 : m->stream.strength);
     }
-    const int before = scene->nload + scene->fluid.ndrag;
+    const int fluids = scene->nload + scene->fluid.ndrag, before = fluids + count_thrusters(scene);
     m->nload = before + count_contacts(scene);
     m->loads = calloc((size_t)m->nload + 1, sizeof *m->loads);
     if (!m->loads) return false;
@@ -126,12 +128,14 @@ static bool compile_loads(ctn_model *m, const ctn_scene *scene)
         *o = fluid_load(m, &scene->fluid, &scene->fluid.drag[n], scene->nload + n);
         m->slips = m->slips || o->flags & LOAD_SLIPS, m->adds = m->adds || o->flags & LOAD_ADDED;
     }
+    add_thrusters(m, scene, m->loads + fluids, fluids);
+    if (!make_surfaces(m, scene)) return false;
     add_contacts(m, scene, m->loads + before, before);
     model_sort_loads(m);
     return true;
 }
 
-/// Motors on joints. Bodies are known.
+/// Motors on joints and links. Bodies are known, and loads.
 static bool compile_motors(ctn_model *m, const ctn_scene *scene)
 {
     m->nmotor = scene->nmotor;
@@ -139,8 +143,10 @@ static bool compile_motors(ctn_model *m, const ctn_scene *scene)
     for (int n = 0; n < scene->nmotor && m->motors; n++) {
         const scene_motor *const s = &scene->motors[n];
         int count;
-        const int body = first_body(m, s->link, &count) + s->dof;
+        const bool thrusts = s->type >= MOTOR_THRUST;
+        const int body = thrusts ? m->frames[s->link].body : first_body(m, s->link, &count) + s->dof;
         m->motors[n] = (joint_motor){.body = body,
+                                     .control = m->ncontrol,
                                      .type = s->type,
                                      .kp = s->kp,
                                      .kd = s->kd,
@@ -148,19 +154,23 @@ static bool compile_motors(ctn_model *m, const ctn_scene *scene)
                                      .gear = s->gear,
                                      .ki = s->ki,
                                      .speed = s->speed,
+                                     .least = s->least,
                                      .follows = s->follows,
                                      .wound = -1,
                                      .fast = s->fast};
+        m->ncontrol += s->told;
         m->fast = m->fast || s->fast;
         if (s->winds) m->motors[n].wound = m->nwound, m->nwound += s->told;
         joint_motor *const to = &m->motors[n];
         memcpy(to->target, s->target, sizeof s->target), memcpy(to->velocity, s->velocity, sizeof s->velocity);
         memcpy(to->feedforward, s->feedforward, sizeof s->feedforward), memcpy(to->moves, s->moves, sizeof s->moves);
         for (int k = 0; k < 3 * MOTOR_TOLD; k++) to->moving = to->moving || to->moves[k / 3][k % 3];
+        if (thrusts) continue;
         m->bodies[body].motor = n,
         m->bodies[body].flags |= BODY_MOTOR | BODY_PASSIVE | (s->type == MOTOR_POSITION ? BODY_SERVO : 0u);
         m->passive = true;
     }
+    if (m->motors) set_thrusts(m);
     return m->motors;
 }
 

@@ -1,9 +1,18 @@
-/// The points at which links touch the ground: rounded points of their shapes, and how stiff each of them is.
+/// The points at which links touch what is fixed in the world: rounded points of their shapes, each with an entry for every
+/// surface, and how stiff each of them is.
 #include "sim/model/contact_points.h"
 
 #include "sim/base/status.h"
 #include "sim/engine/engine.h"
 #include "sim/model/model.h"
+#include "sim/model/surfaces.h"
+
+#include "dynamics/lane_scalar.h"
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-function"  // few of the kernels are needed here
+#include "contact/law.h"
+#pragma GCC diagnostic pop
 
 #include <math.h>
 #include <stdio.h>
@@ -13,30 +22,71 @@
 /// How deep a tree sinks where one point carries all of it, by its extent. Less asks for more iterations. (docs/theory.md 4.12)
 #define DEPTH_OF_EXTENT 0.005
 
-enum { MOST_POINTS = 8 };
+enum {
+    MOST_POINTS = 8 + 12 * (MOST_EDGE_POINTS - 2),  // of a shape
+    MOST_ENTRIES = 65536,                           // of a model: points times surfaces
+};
+
+/// Point k of the n inside the edges of a box, or its corners, as shares of its lengths from its middle: first corners, then the
+/// edges along x, y and z. Those of an edge are opposite to those of the edge across the middle, in reverse.
+static void box_point(int k, int inside, double c[3])
+{
+    for (int i = 0; i < 3; i++) c[i] = k & 1 << i ? 0.5 : -0.5;
+    if (k < 8) return;
+    const int axis = (k - 8) / (4 * inside), edge = (k - 8) / inside % 4, at = (k - 8) % inside;
+    c[axis] = (edge < 2 ? 1 : -1) * ((at + 1.0) / (inside + 1) - 0.5);
+    c[(axis + 1) % 3] = edge & 1 ? 0.5 : -0.5, c[(axis + 2) % 3] = edge & 2 ? 0.5 : -0.5;  // edge 3 - e is opposite to e
+}
+
+/// Which point of the shape is opposite to point k; itself: none.
+static int opposite_point(const scene_shape *s, int k)
+{
+    const int inside = s->points > 2 ? s->points - 2 : 0;
+    if (s->type != SHAPE_BOX) return k;
+    if (k < 8) return 7 - k;
+    const int edge = (k - 8) / inside % 4, first = k - (k - 8) % (4 * inside);
+    return first + (3 - edge) * inside + (k - 8) % inside;
+}
 
 /// The rounded points of a shape, in the link's frame; at [MOST_POINTS]. Returns how many; 0: it has none.
 static int shape_points(const scene_shape *s, double at[][3], double *radius)
 {
+    const int inside = s->points > 2 ? s->points - 2 : 0;
     *radius = s->type == SHAPE_SPHERE || s->type == SHAPE_CAPSULE ? s->radius : 0;
     if (s->type == SHAPE_SPHERE) memcpy(at[0], s->center, sizeof at[0]);
-    if (s->type == SHAPE_CAPSULE) memcpy(at[0], s->from, sizeof at[0]), memcpy(at[1], s->to, sizeof at[1]);
-    if (s->type != SHAPE_BOX) return s->type == SHAPE_SPHERE ? 1 : s->type == SHAPE_CAPSULE ? 2 : 0;
+    if (s->type == SHAPE_CAPSULE) memcpy(at[0], s->from, sizeof at[0]), memcpy(at[1 + inside], s->to, sizeof at[0]);
+    for (int k = 1; k <= inside && s->type == SHAPE_CAPSULE; k++)
+        for (int i = 0; i < 3; i++) at[k][i] = s->from[i] + (s->to[i] - s->from[i]) * k / (inside + 1);
+    if (s->type != SHAPE_BOX) return s->type == SHAPE_SPHERE ? 1 : s->type == SHAPE_CAPSULE ? 2 + inside : 0;
     double R[9];
     rotation_matrix(s->rotation, R);
-    for (int k = 0; k < 8; k++) {
-        const double c[3] = {(k & 1 ? 0.5 : -0.5) * s->size[0], (k & 2 ? 0.5 : -0.5) * s->size[1],
-                             (k & 4 ? 0.5 : -0.5) * s->size[2]};
+    for (int k = 0; k < 8 + 12 * inside; k++) {
+        double c[3];
+        box_point(k, inside, c);
+        for (int i = 0; i < 3; i++) c[i] *= s->size[i];
         for (int i = 0; i < 3; i++) at[k][i] = s->center[i] + R[3 * i] * c[0] + R[3 * i + 1] * c[1] + R[3 * i + 2] * c[2];
     }
-    return 8;
+    return 8 + 12 * inside;
 }
 
-/// Whether a shape of a link is to touch the ground: the link moves, or what it is fixed to.
+/// Whether a shape of a link is to touch anything: the link moves, or what it is fixed to.
 static bool touches(const ctn_scene *scene, int link, const scene_shape *shape)
 {
     while (link >= 0 && scene->links[link].joint.type == CTN_FIXED) link = scene->links[link].parent;
-    return scene->contact.ground && link >= 0 && shape->touch != TOUCH_NO;
+    return has_surfaces(&scene->contact) && link >= 0 && shape->touch != TOUCH_NO;
+}
+
+/// How many points there are.
+static long count_points(const ctn_scene *scene)
+{
+    double at[MOST_POINTS][3], radius;
+    long count = 0;
+    for (int l = 0; l < scene->nlink; l++)
+        for (int i = 0; i < scene->links[l].nshape; i++) {
+            const scene_shape *const s = &scene->links[l].shapes[i];
+            if (touches(scene, l, s)) count += shape_points(s, at, &radius);
+        }
+    return count;
 }
 
 ctn_status check_contacts(const ctn_scene *scene, ctn_error *err)
@@ -44,6 +94,15 @@ ctn_status check_contacts(const ctn_scene *scene, ctn_error *err)
     static const char *const names[] = {
         [SHAPE_CYLINDER] = "a cylinder", [SHAPE_ELLIPSOID] = "an ellipsoid", [SHAPE_MESH] = "a mesh"};
     double at[MOST_POINTS][3], radius;
+    const long points = count_points(scene);
+    const int surfaces = count_surfaces(scene);
+    if (points * surfaces > MOST_ENTRIES) {
+        const scene_place *const where = &scene->contact.at;
+        return fail_at(err, CTN_BAD_SCENE, scene->path, where->line, where->column, "contact",
+                       "%ld points of links and %d surfaces make %ld pairs that may touch; a scene has at most %d; let fewer "
+                       "shapes touch, or take `terrain` for many obstacles",
+                       points, surfaces, points * surfaces, (int)MOST_ENTRIES);
+    }
     for (int l = 0; l < scene->nlink; l++) {
         const scene_link *const k = &scene->links[l];
         for (int i = 0; i < k->nshape; i++) {
@@ -60,14 +119,16 @@ ctn_status check_contacts(const ctn_scene *scene, ctn_error *err)
 
 int count_contacts(const ctn_scene *scene)
 {
-    double at[MOST_POINTS][3], radius;
-    int count = 0;
-    for (int l = 0; l < scene->nlink; l++)
-        for (int i = 0; i < scene->links[l].nshape; i++) {
-            const scene_shape *const s = &scene->links[l].shapes[i];
-            if (touches(scene, l, s)) count += shape_points(s, at, &radius);
-        }
-    return count;
+    const long entries = count_points(scene) * count_surfaces(scene);
+    return entries > MOST_ENTRIES ? 0 : (int)entries;
+}
+
+/// The friction of a shape on surface k: its own and the surface's, whichever is less; the scene's where neither says any.
+static double friction_on(const ctn_scene *scene, const scene_shape *s, int k)
+{
+    const double there = surface_friction(scene, k);
+    if (isnan(s->friction) && isnan(there)) return scene->contact.friction;
+    return isnan(there) || s->friction < there ? s->friction : there;
 }
 
 static double gravity_of(const ctn_model *m)
@@ -95,6 +156,7 @@ static double critical_relaxation(const ctn_model *m, double depth) { return 2 *
 void add_contacts(ctn_model *m, const ctn_scene *scene, point_load *loads, int first)
 {
     double at[MOST_POINTS][3], radius;
+    const int surfaces = count_contacts(scene) ? count_surfaces(scene) : 0;
     m->ncontact = 0, m->depth = 0, m->critical = isnan(scene->contact.relaxation);
     for (int k = 0; k < 3; k++) m->ground[k] = scene->contact.normal[k];
     m->ground[3] = scene->contact.height;
@@ -102,12 +164,13 @@ void add_contacts(ctn_model *m, const ctn_scene *scene, point_load *loads, int f
         for (int i = 0; i < scene->links[l].nshape; i++) {
             const scene_shape *const s = &scene->links[l].shapes[i];
             const int points = touches(scene, l, s) ? shape_points(s, at, &radius) : 0;
-            for (int k = 0; k < points; k++) {
+            for (int n = 0; n < points * surfaces; n++) {
+                const int k = n / surfaces;
                 point_load *const o = &loads[m->ncontact];
                 *o = (point_load){.body = m->frames[l].body, .number = first + m->ncontact, .link = l, .flags = LOAD_TOUCHES};
-                o->contact = m->ncontact++, o->radius = radius;
-                o->friction = isnan(s->friction) ? scene->contact.friction : s->friction;
-                o->rubs = !isnan(s->friction);
+                o->contact = m->ncontact++, o->radius = radius, o->opposite = (opposite_point(s, k) - k) * surfaces;
+                o->surface = n % surfaces + !scene->contact.ground, o->friction = friction_on(scene, s, o->surface);
+                o->rubs = !isnan(s->friction) || !isnan(surface_friction(scene, o->surface));
                 o->bears = tree_weight(m, o->body), o->rest = contact_depth(m, scene, o->body);
                 o->grip = o->bears / o->rest, m->depth = fmax(m->depth, o->rest);
                 body_point(m, l, at[k], o->point);
@@ -131,40 +194,40 @@ void change_contact_friction(ctn_model *v, int link, double friction)
         if (s->flags & LOAD_TOUCHES && (link >= 0 ? s->link == link : !s->rubs)) s->friction = friction;
 }
 
-// ---- a start in the ground
+// ---- a start in the ground, or in what else is fixed
 
 #define DEEP 10  // times the depth at rest
 
-/// How deep a contact point is in the ground, its link at R [9] and p [3].
+/// How deep a contact point is in its surface, its link at R [9] and p [3].
 static double depth_at(const ctn_model *m, const point_load *s, const double *R, const double *p)
 {
-    double point[3], over = m->ground[3] + s->radius;
+    double point[3];
     link_point(m, s->link, s->point, point);
-    for (int i = 0; i < 3; i++)
-        over -= m->ground[i] * (p[i] + R[3 * i] * point[0] + R[3 * i + 1] * point[1] + R[3 * i + 2] * point[2]);
-    return over;
+    const vec3 at = mul_add(const3(p), const33(R), const3(point));
+    if (s->surface) return s->radius - stand_at(&m->surfaces[s->surface - 1], at, NULL).gap;
+    return m->ground[3] + s->radius - dot(const3(m->ground), at);
 }
 
 /// The warning, with the links at R [nlink][9] and p [nlink][3].
 static void tell_depth(ctn_scene *scene, const ctn_model *m, const double *R, const double *p)
 {
     double most = DEEP, depth = 0, rest = 0;
-    int deepest = -1, links = 0, last = -1;
+    int deepest = -1, links = 0, last = -1, in = 0;
     for (const point_load *s = m->loads; s < m->loads + m->nload; s++) {
         const double now = s->flags & LOAD_TOUCHES ? depth_at(m, s, R + 9 * s->link, p + 3 * s->link) : 0;
         const double held = now > 0 ? contact_depth(m, scene, s->body) : 1;
         if (now <= DEEP * held) continue;
         links += s->link != last, last = s->link;
-        if (now > most * held) most = now / held, deepest = s->link, depth = now, rest = held;
+        if (now > most * held) most = now / held, deepest = s->link, in = s->surface, depth = now, rest = held;
     }
     if (deepest < 0) return;
     const scene_link *const at = &scene->links[deepest];
     char others[60] = "";
     if (links > 1) snprintf(others, sizeof others, ", the deepest of %d links", links);
     scene_warn(scene, at, NULL, "position",
-               "'%.60s' starts %.3g m deep in the ground%s, where it rests at %.3g m: it is thrown out; raise it, or give "
+               "'%.60s' starts %.3g m deep in %s%.60s%s%s, where it rests at %.3g m: it is thrown out; raise it, or give "
                "`contact` a larger depth",
-               at->name, depth, others, rest);
+               at->name, depth, in ? "'" : "the ground", in ? m->surface_names[in - 1] : "", in ? "'" : "", others, rest);
 }
 
 bool warn_of_depth(ctn_scene *scene, const ctn_model *m)

@@ -1,14 +1,14 @@
-/// Contact points of a model: loads that touch the ground (contact/law.h).
+/// Contact points of a model: loads that touch the ground and other surfaces (contact/law.h).
 #ifndef CATENA_CONTACT_POINTS_H
 #define CATENA_CONTACT_POINTS_H
 
 #include "dynamics/model.h"
 #include "sim/scene/scene.h"
 
-/// Refuses shapes that have no rounded points.
+/// Refuses shapes that have no rounded points, and too many pairs of points and surfaces.
 ctn_status check_contacts(const ctn_scene *scene, ctn_error *err);
 
-/// How many contact points the shapes have.
+/// How many contact points the shapes have, each counted once for every surface; 0 where these are too many.
 int count_contacts(const ctn_scene *scene);
 
 /// Makes them, count_contacts() of them with the numbers from `first` on, and what the model knows of the ground. Bodies are known.

@@ -1,5 +1,6 @@
 /// Questions about a model.
 #include "sim/model/model.h"
+#include "sim/model/surfaces.h"
 
 #include "sim/base/name_table.h"
 #include "sim/base/status.h"
@@ -12,7 +13,7 @@ void ctn_model_free(ctn_model *m)
 {
     if (!m) return;
     if (m->by_name) name_table_free(m->by_name);
-    free_sensors(m);
+    free_sensors(m), free_surfaces(m);
     free(m->by_name), free(m->bodies), free(m->loads), free(m->motors), free(m->signals), free(m->signal_numbers),
         free(m->frames), free(m->links), free(m->dof_adr), free(m->q0), free(m->v0), free(m->name), free(m->names);
     free(m);
@@ -205,12 +206,15 @@ ctn_model *model_with_wrenches(const ctn_model *m, const wrench_place *places, i
     return to;
 }
 
+bool first_of_point(const ctn_model *m, const point_load *load) { return load->surface == (m->plane ? 0 : 1); }
+
 void load_scales(ctn_model *m)
 {
     for (int i = 0; i < m->nbody; i++) m->bodies[i].held[0] = m->bodies[i].held[1] = 0;
     for (int k = 0; k < m->nload; k++) {
         ctn_body *const b = &m->bodies[m->loads[k].body];
-        b->held[0] += m->loads[k].stiffness + m->loads[k].grip, b->held[1] += m->loads[k].damping + fmax(m->loads[k].axial, 0);
+        b->held[0] += m->loads[k].stiffness + (first_of_point(m, &m->loads[k]) ? m->loads[k].grip : 0),
+            b->held[1] += m->loads[k].damping + fmax(m->loads[k].axial, 0);
     }
     for (int i = m->nbody - 1; i >= 0; i--) {
         const ctn_body *const b = &m->bodies[i];

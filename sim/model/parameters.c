@@ -3,6 +3,7 @@
 
 #include "sim/model/contact_points.h"
 #include "sim/model/model.h"
+#include "sim/model/thrusters.h"
 #include "sim/base/parameter_kinds.h"
 #include "sim/base/status.h"
 
@@ -126,7 +127,7 @@ static double *motor_place(joint_motor *motors, ctn_parameter p)
 
 static ctn_status check_motor(const ctn_model *m, ctn_parameter p, ctn_error *err)
 {
-    static const char *const types[] = {"position", "velocity", "torque"};
+    static const char *const types[] = {"position", "velocity", "torque", "thrust", "moment"};
     const char *const name = ctn_parameter_name(p.kind);
     if (!m->nmotor) return fail(err, CTN_BAD_CONFIG, "parameters: %s: the model has no motors; give the scene `motors`", name);
     const int count = m->nmotor * parameter_components(p.kind);
@@ -488,6 +489,7 @@ void parameters_apply(const parameters *p, const double *values, ctn_model *v, d
         }
     }
     if (scaled) body_subtree_masses(v);
+    if (v->nmotor) set_thrusts(v);
     for (int k = 0; k < v->nload; k++)  // buoyancy is made of the world's gravity
         for (int i = 0; i < 3 && v->loads[k].displaced > 0; i++)
             v->loads[k].force[i] += v->loads[k].displaced * (p->declared.gravity[i] - v->gravity[i]);

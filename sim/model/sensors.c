@@ -10,12 +10,17 @@
 static void sense_its_joint(const ctn_model *m, const scene_sensor *s, model_sensor *to)
 {
     const ctn_link *const l = &m->links[s->link];
+    if (s->motor >= 0) {  // a thruster
+        to->motor = s->motor, to->about.count = 1;
+        return;
+    }
     to->qadr = l->qadr, to->nq = l->nq, to->vadr = l->vadr, to->nv = l->nv;
     if (s->dof >= 0) to->qadr += s->dof, to->vadr += s->dof, to->nq = to->nv = 1;
     to->about.count = s->type == CTN_SENSE_JOINT_POSITION ? to->nq : to->nv;
     if (s->type != CTN_SENSE_MOTOR_EFFORT) return;
     for (int k = 0; k < m->nmotor; k++) {
         const ctn_body *const b = &m->bodies[m->motors[k].body];
+        if (m->motors[k].type >= MOTOR_THRUST) continue;
         if (to->vadr >= b->vadr && to->vadr < b->vadr + b->nv) to->motor = k;
     }
 }

@@ -146,6 +146,11 @@ const char *sensor_unit(const ctn_model *model, const ctn_sensor *s, int k)
     const ctn_link *const link = ctn_model_link(model, s->link);
     if (type->unit) return type->second && k >= type->second ? type->second_unit : type->unit;
     if (s->type == CTN_SENSE_JOINT_POSITION) return coordinate_unit(link, sensed_dof(s, k));
+    for (int i = 0; i < model->nsensor; i++)
+        if (&model->sensors[i].about == s && model->sensors[i].motor >= 0) {
+            const motor_type type = model->motors[model->sensors[i].motor].type;
+            if (type >= MOTOR_THRUST) return type == MOTOR_THRUST ? "N" : "N m";
+        }
     const char *const rate = velocity_unit(link, sensed_dof(s, k));
     const bool slides = !strcmp(rate, "m/s");
     if (s->type == CTN_SENSE_JOINT_VELOCITY) return rate;

@@ -181,24 +181,40 @@ static bool put_sensors(hid_t file, const record_head *head)
     return ok;
 }
 
+/// model/surface_name: what they may touch, by number.
+static bool put_surfaces(hid_t group, const ctn_model *m)
+{
+    size_t n = 1, width = sizeof "terrain";
+    for (const char *name; (name = ctn_model_surface(m, (int)n)); n++) width = strlen(name) >= width ? strlen(name) + 1 : width;
+    char *const names = calloc(n, width);
+    for (size_t k = 0; k < n && names; k++) {
+        const char *const name = ctn_model_surface(m, (int)k);
+        snprintf(names + k * width, width, "%s", name ? name : "");
+    }
+    const bool ok = names && put_texts(group, "surface_name", (texts){names, width, n});
+    free(names);
+    return ok;
+}
+
 /// model/contact_*: the contact points; nothing for models without.
 static bool put_contacts(hid_t file, const record_head *head)
 {
     const hsize_t n = (hsize_t)head->contacts, three[2] = {n, 3};
     if (!n) return true;
     const hid_t group = H5Gopen2(file, "model", H5P_DEFAULT), rt = H5T_IEEE_F64LE, dt = H5T_NATIVE_DOUBLE;
-    int *const link = calloc(n, sizeof *link);
+    int *const link = calloc(n, sizeof *link), *const surface = calloc(n, sizeof *surface);
     double *const point = calloc(n, 3 * sizeof *point), *const radius = calloc(n, sizeof *radius);
-    bool ok = group >= 0 && link && point && radius;
+    bool ok = group >= 0 && link && surface && point && radius;
     for (int k = 0; k < head->contacts && ok; k++) {
         ctn_contact_point p;
         ok = ctn_model_contact(head->model, k, &p);
-        link[k] = p.link, radius[k] = p.radius, memcpy(point + 3 * k, p.point, sizeof p.point);
+        link[k] = p.link, surface[k] = p.surface, radius[k] = p.radius, memcpy(point + 3 * k, p.point, sizeof p.point);
     }
     ok = ok && done_with(put_dataset(group, "contact_link", H5T_STD_I32LE, H5T_NATIVE_INT, 1, &n, link)) &&
+         done_with(put_dataset(group, "contact_surface", H5T_STD_I32LE, H5T_NATIVE_INT, 1, &n, surface)) &&
          done_with(put_dataset(group, "contact_point", rt, dt, 2, three, point)) &&
-         done_with(put_dataset(group, "contact_radius", rt, dt, 1, &n, radius));
-    free(link), free(point), free(radius);
+         done_with(put_dataset(group, "contact_radius", rt, dt, 1, &n, radius)) && put_surfaces(group, head->model);
+    free(link), free(surface), free(point), free(radius);
     if (group >= 0) H5Gclose(group);
     return ok;
 }

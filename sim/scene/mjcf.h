@@ -184,6 +184,16 @@ void mjcf_tell_ground(mjcf *m);
 
 // ---- joints: mjcf_joint.c
 
+/// Where something is: a link, and a frame in the link's.
+typedef struct mjcf_place {
+    const char *link;  // of sensors NULL: all links
+    mjcf_pose at;
+    double radius;  // m, of a site that is a ball
+} mjcf_place;
+
+/// The place of a site by its name; else why there is none. After all links have been told. mjcf_sensor.c
+const char *mjcf_find_site(mjcf *m, const char *name, mjcf_place *to);
+
 /// `motors:` of <actuator>: mjcf_actuator.c. After all joints have been told.
 void mjcf_tell_actuators(mjcf *m);
 

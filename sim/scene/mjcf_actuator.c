@@ -1,5 +1,6 @@
 /// Actuators of MJCF as motors. MuJoCo's force is gain(control) + bias(length, velocity) with length = gear q, and its joint gets
-/// gear times that; controls are 0 until somebody sets them, and so are targets here.
+/// gear times that; controls are 0 until somebody sets them, and so are targets here. On a site the gear is a force and a torque
+/// in its axes: a thruster.
 #include "sim/scene/mjcf.h"
 
 #include <math.h>
@@ -64,6 +65,74 @@ static mjcf_joint *find_joint(mjcf *m, mjcf_item of, const char **why)
     return NULL;
 }
 
+/// From what to what the force of an actuator can go: by its own range, and by that of its control. A thruster can be off.
+static bool force_limits(mjcf *m, mjcf_item of, const affine *f, double limits[2])
+{
+    double range[2];
+    limits[0] = -INFINITY, limits[1] = INFINITY;
+    if (mjcf_limited(m, of, "forcelimited", "forcerange", range)) limits[0] = range[0], limits[1] = range[1];
+    if (mjcf_limited(m, of, "ctrllimited", "ctrlrange", range)) {
+        const double a = f->gain * range[0] + f->b[0], b = f->gain * range[1] + f->b[0];
+        limits[0] = fmax(limits[0], fmin(a, b)), limits[1] = fmin(limits[1], fmax(a, b));
+    }
+    return limits[0] <= 0 && limits[1] >= 0;
+}
+
+static double dot3(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+
+/// Whether a joint moves the body that is called so.
+static bool body_moves(const mjcf *m, const char *name)
+{
+    int body = m->nbody - 1;
+    while (body > 0 && strcmp(m->bodies[body].name, name) != 0) body--;
+    while (body > 0 && !m->bodies[body].moves) body = m->bodies[body].parent;
+    return body > 0;
+}
+
+/// An actuator on a site: its gear pushes along an axis, and turns about the same one, or turns alone. scaled: whose controls are
+/// no targets.
+static void tell_thruster(mjcf *m, mjcf_item of, int kind, mjcf_passed *scaled)
+{
+    robot *const r = m->r;
+    const document_place at = of.element->at;
+    mjcf_place place = {0};
+    affine f = {0};
+    const char *why = misfit(m, of);
+    double gear[MJCF_MOST_NUMBERS] = {1}, axis[3] = {0}, limits[2];
+    if (!why && mjcf_value(m, of, "refsite")) why = "it is relative to another site";
+    if (!why) why = mjcf_find_site(m, mjcf_value(m, of, "site"), &place);
+    if (!why && !body_moves(m, place.link)) why = "its site does not move";
+    if (!why && (!read_force(m, of, kind, &f) || mjcf_some_numbers(m, of, "gear", 6, gear) < 0)) return;
+    if (!why && (f.b[1] != 0 || f.b[2] != 0)) why = "its force goes by the place or the motion of its site";
+    const bool pushes = dot3(gear, gear) > 0;
+    double *const way = pushes ? gear : gear + 3;
+    const double size = sqrt(dot3(way, way)), along = pushes && size > 0 ? dot3(way, gear + 3) / size : 0;
+    if (!why && !(size > 0)) why = "its gear is 0";
+    for (int k = 0; k < 3 && !why; k++) axis[k] = way[k] / size;
+    for (int k = 0; k < 3 && !why && pushes; k++)
+        if (fabs(gear[3 + k] - along * axis[k]) > 1e-9 * (size + fabs(along)))
+            why = "its gear turns about another axis than it pushes along";
+    if (why) {
+        xml_use_all(of.element);
+        robot_warn(r, at, "ignored: <%s>: %s", of.element->name, why);
+        return;
+    }
+    double turned[3];
+    if (f.gain * size != 1) mjcf_pass(scaled, at);
+    rotate(place.at.q, axis, turned);
+    say_open(r, NULL, NODE_MAPPING, at);
+    say_text(r, "link", place.link, at);
+    say_word(r, "type", pushes ? "thrust" : "moment", at);
+    if (pushes) say_unless_zero(r, "point", place.at.p, 3, at);
+    say_numbers(r, "axis", turned, 3, at);
+    if (along != 0) say_number(r, "reaction", along / size, at);
+    if (f.b[0] != 0) say_number(r, "target", size * f.b[0], at);
+    if (!force_limits(m, of, &f, limits)) robot_warn(r, at, "its range, which leaves out 0: taken as none");
+    else if (isfinite(limits[0]) && isfinite(limits[1]))
+        say_numbers(r, "limits", (const double[]){size * limits[0], size * limits[1]}, 2, at);
+    say_close(r);
+}
+
 static void tell_actuator(mjcf *m, mjcf_item of, int kind)
 {
     robot *const r = m->r;
@@ -109,7 +178,7 @@ static void check_control(mjcf *m, mjcf_item of, int kind, mjcf_passed *scaled)
 void mjcf_tell_actuators(mjcf *m)
 {
     robot *const r = m->r;
-    mjcf_passed scaled = {0}, ranges = {0};
+    mjcf_passed scaled = {0}, ranges = {0}, pushed = {0};
     bool open = false;
     for (xml_element *list = xml_next(r->root->child, "actuator"); list; list = xml_next(list->next, "actuator")) {
         for (xml_element *e = list->child; e && r->good; e = e->next) {
@@ -122,6 +191,11 @@ void mjcf_tell_actuators(mjcf *m)
             const mjcf_item of = mjcf_item_of(m, e, -1);
             if (of.class < 0) continue;
             if (!open) say_open(r, "motors", NODE_SEQUENCE, list->at), open = true;
+            if (mjcf_value(m, of, "site")) {
+                tell_thruster(m, of, kind, &pushed);
+                mjcf_find(m, of, "ctrlrange");
+                continue;
+            }
             tell_actuator(m, of, kind);
             check_control(m, of, kind, &scaled);
             if (mjcf_find(m, of, "ctrlrange")) mjcf_pass(&ranges, e->at);
@@ -131,6 +205,11 @@ void mjcf_tell_actuators(mjcf *m)
     if (ranges.count)
         robot_warn(r, ranges.first, "ignored: ctrlrange, %d time%s: targets have no limits", ranges.count,
                    ranges.count == 1 ? "" : "s");
+    if (pushed.count)
+        robot_warn(r, pushed.first,
+                   "on a site: its control is not its target, %d time%s: a target here is the control times the gain and the "
+                   "length of the gear's force, or torque",
+                   pushed.count, pushed.count == 1 ? "" : "s");
     if (scaled.count)
         robot_warn(r, scaled.first,
                    "<general>: its control is not its target, %d time%s: a target here is the control times the gain over "

@@ -35,13 +35,6 @@ static const struct {
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-/// Where a sensor is: a link, and a frame in the link's.
-typedef struct {
-    const char *link;  // NULL: of all links
-    mjcf_pose at;
-    double radius;  // m, of a site that is a ball
-} sensor_place;
-
 static bool is_called(xml_element *e, const char *name)
 {
     const char *const own = xml_value(e, "name");
@@ -49,7 +42,7 @@ static bool is_called(xml_element *e, const char *name)
 }
 
 /// The frame of a body (0: the world) in its link's.
-static const char *on_body(const mjcf *m, int body, const mjcf_pose *in_body, sensor_place *to)
+static const char *on_body(const mjcf *m, int body, const mjcf_pose *in_body, mjcf_place *to)
 {
     const mjcf_body *const b = &m->bodies[body];
     if (!body) return "it is on the world";
@@ -58,7 +51,7 @@ static const char *on_body(const mjcf *m, int body, const mjcf_pose *in_body, se
     return NULL;
 }
 
-static const char *find_site(mjcf *m, const char *name, sensor_place *to)
+const char *mjcf_find_site(mjcf *m, const char *name, mjcf_place *to)
 {
     for (int i = 0; name && i < m->nsite; i++) {
         mjcf_site *const s = &m->sites[i];
@@ -74,9 +67,9 @@ static const char *find_site(mjcf *m, const char *name, sensor_place *to)
 }
 
 /// A site that is a ball, within which contact points are felt.
-static const char *find_ball_site(mjcf *m, const char *name, sensor_place *to)
+static const char *find_ball_site(mjcf *m, const char *name, mjcf_place *to)
 {
-    const char *const why = find_site(m, name, to);
+    const char *const why = mjcf_find_site(m, name, to);
     double size[3] = {0.005};
     int i = 0;
     if (why) return why;
@@ -96,12 +89,12 @@ static int find_body(const mjcf *m, const char *name)
 }
 
 /// Of a frame: a site, the frame of a body, or one in its centre of mass, whose axes are not known here.
-static const char *find_frame(mjcf *m, xml_element *e, ctn_sensor_type type, sensor_place *to)
+static const char *find_frame(mjcf *m, xml_element *e, ctn_sensor_type type, mjcf_place *to)
 {
     const char *const of = xml_value(e, "objtype"), *const name = xml_value(e, "objname");
     mjcf_pose pose = {.q = {1, 0, 0, 0}};
     if (xml_find(e, "reftype") || xml_find(e, "refname")) return "it is relative to another frame";
-    if (of && !strcmp(of, "site")) return find_site(m, name, to);
+    if (of && !strcmp(of, "site")) return mjcf_find_site(m, name, to);
     const bool centre = of && !strcmp(of, "body");
     if (!of || (!centre && strcmp(of, "xbody") != 0)) return "it is neither of a site nor of a body";
     if (centre && type == CTN_SENSE_ORIENTATION) return "it is of the principal axes of a body; take xbody";
@@ -111,7 +104,7 @@ static const char *find_frame(mjcf *m, xml_element *e, ctn_sensor_type type, sen
     return on_body(m, body, &pose, to);
 }
 
-static const char *find_tree(mjcf *m, xml_element *e, sensor_place *to)
+static const char *find_tree(mjcf *m, xml_element *e, mjcf_place *to)
 {
     const int body = find_body(m, xml_value(e, "body"));
     if (body < 0) return "there is no such body";
@@ -122,7 +115,7 @@ static const char *find_tree(mjcf *m, xml_element *e, sensor_place *to)
 }
 
 /// A joint by its name, or that of an actuator.
-static const char *find_joint(mjcf *m, const char *name, int on, sensor_place *to)
+static const char *find_joint(mjcf *m, const char *name, int on, mjcf_place *to)
 {
     for (int i = 0; name && i < m->njoint; i++) {
         const mjcf_joint *const j = &m->joints[i];
@@ -136,7 +129,7 @@ static const char *find_joint(mjcf *m, const char *name, int on, sensor_place *t
     return "there is no such joint";
 }
 
-static const char *find_actuator(mjcf *m, const char *name, sensor_place *to)
+static const char *find_actuator(mjcf *m, const char *name, mjcf_place *to)
 {
     for (xml_element *list = xml_next(m->r->root->child, "actuator"); list; list = xml_next(list->next, "actuator"))
         for (xml_element *e = list->child; e; e = e->next)
@@ -144,10 +137,10 @@ static const char *find_actuator(mjcf *m, const char *name, sensor_place *to)
     return "there is no such actuator";
 }
 
-static const char *find_object(mjcf *m, xml_element *e, int kind, sensor_place *to)
+static const char *find_object(mjcf *m, xml_element *e, int kind, mjcf_place *to)
 {
     switch (kinds[kind].on) {
-    case ON_SITE: return find_site(m, xml_value(e, "site"), to);
+    case ON_SITE: return mjcf_find_site(m, xml_value(e, "site"), to);
     case ON_BALL_SITE: return find_ball_site(m, xml_value(e, "site"), to);
     case ON_HINGE:
     case ON_BALL: return find_joint(m, xml_value(e, "joint"), kinds[kind].on, to);
@@ -164,7 +157,7 @@ static void tell_sensor(mjcf *m, xml_element *e, int kind, int number)
     robot *const r = m->r;
     const sensor_type *const type = &sensor_types[kinds[kind].type];
     const char *const given = xml_value(e, "name");
-    sensor_place place = {.at = {.q = {1, 0, 0, 0}}};
+    mjcf_place place = {.at = {.q = {1, 0, 0, 0}}};
     const char *const why = find_object(m, e, kind, &place);
     double noise;
     char name[40];

@@ -41,6 +41,7 @@ typedef struct scene_shape {
     double density;          // kg/m^3, NAN: the link's
     enum { TOUCH_DEFAULT, TOUCH_NO, TOUCH_YES } touch;  // whether it touches the ground: it does, if there is one
     double friction;                                    // of Coulomb there, NAN: the scene's
+    int points;                                         // along its axis, or each of its edges, that touch; 0: its ends alone
     bool hidden;                                        // it is not drawn
     double color[3];         // 0..1
     const scene_mesh *mesh;  // owned by the scene
@@ -152,6 +153,8 @@ typedef struct scene_motor {
     bool winds, fast;          // it has them, or worlds may give it some
     int moves[MOTOR_TOLD][3];  // of the scene's signals, counted from 1; 0: none
     bool follows;              // its velocity is that of its target
+    double point[3], axis[3];  // of a thruster on a link, whose `target` is the feedforward: m, and a unit vector; link frame
+    double reaction, least;    // N m of torque about the axis for each N; from what on it gives, `effort` is up to what
     int entry;                 // of the list in its file
     const char *file;          // owned by the scene
     scene_place at[2];         // of kp and kd; where there is none, of the motor
@@ -162,6 +165,7 @@ typedef struct scene_sensor {
     char *name;
     ctn_sensor_type type;
     int link, dof;  // -1: all links; all degrees of freedom
+    int motor;      // of a thruster: which of the scene's motors; -1: of none
     double point[3], axes[4];
     int to_link;  // -1: the world
     double to_point[3];
@@ -200,13 +204,35 @@ typedef struct scene_fluid {
     scene_added *added;  // [nlink]; NULL: none
 } scene_fluid;
 
-/// `ground:` and `contact:`.
+/// Points along an axis or an edge, at most.
+enum { MOST_EDGE_POINTS = 64 };
+
+/// One of `obstacles:`, fixed in the world: a sphere, box, capsule or cylinder, and its friction.
+typedef struct scene_obstacle {
+    char *name;
+    scene_shape shape;
+} scene_obstacle;
+
+/// `terrain:`.
+typedef struct scene_terrain {
+    int columns, rows;             // 0: there is none
+    double *heights;               // [rows][columns], m above its position; the first row has the highest y
+    double size[2], position[3];   // m, from its first node to its last; of its middle
+    double rotation[4], friction;  // as of a shape
+    double color[3];
+    bool hidden;
+} scene_terrain;
+
+/// `ground:`, `obstacles:`, `terrain:` and `contact:`.
 typedef struct scene_contact {
     bool ground;
+    scene_obstacle *obstacles;
+    int nobstacle;
+    scene_terrain terrain;
     double height, normal[3];  // m, along a unit vector
     double friction;           // of Coulomb
     double depth, relaxation;  // m, s; NAN: chosen by sim/model/contact_points.c
-    scene_place at;            // of `contact`, else of `ground`
+    scene_place at;            // of `contact`, else of what there is to touch
 } scene_contact;
 
 /// What `sample:` draws numbers for; a kind of parameters is SAMPLE_PARAMETER + ctn_parameter_kind.
@@ -315,6 +341,9 @@ struct ctn_scene {
     double floor;  // of pictures, m above the origin; NAN: not given, -infinity: there is none
 };
 
+/// Whether there is anything to touch.
+bool has_surfaces(const scene_contact *contact);
+
 /// Reads a scene as ctn_scene_load does, from what its files [count] said once, as ctn_scene has them: the disk is not looked at.
 ctn_scene *scene_from_files(const scene_file *files, int count, ctn_error *err);
 
@@ -334,7 +363,7 @@ int joint_nq(ctn_joint_type type);
 int joint_nv(ctn_joint_type type);
 const char *joint_name(ctn_joint_type type);
 
-/// "position", "velocity" or "torque".
+/// "position", "velocity", "torque", "thrust" or "moment".
 const char *motor_type_name(motor_type type);
 motor_traits scene_motor_traits(const scene_motor *motor);
 

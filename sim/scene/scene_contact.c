@@ -1,4 +1,4 @@
-/// `ground:` and `contact:`, what links touch and how.
+/// `ground:`, `obstacles:`, `terrain:` and `contact:`, what links touch and how.
 #include "sim/scene/scene_reader.h"
 
 #include <math.h>
@@ -37,12 +37,17 @@ static bool read_law(source *s, const node *n, scene_contact *to)
 
 void reset_contact(scene_contact *contact) { *contact = (scene_contact){.friction = 0.8, .depth = NAN, .relaxation = NAN}; }
 
-bool read_contact(source *s, const node *ground, const node *law, scene_contact *to)
+bool has_surfaces(const scene_contact *contact) { return contact->ground || contact->nobstacle || contact->terrain.columns; }
+
+bool read_contact(source *s, const contact_nodes *of, scene_contact *to)
 {
-    bool ok = !ground || read_ground(s, ground, to);
-    if (law) ok = read_law(s, law, to) && ok;
-    if (ground || law) to->at = (scene_place){(law ? law : ground)->line, (law ? law : ground)->column};
-    if (ok && law && !to->ground) warn(s, law, "not used: the scene has no `ground`");
+    const node *const at = of->law ? of->law : of->obstacles ? of->obstacles : of->terrain ? of->terrain : of->ground;
+    bool ok = !of->ground || read_ground(s, of->ground, to);
+    if (of->obstacles) ok = read_obstacles(s, of->obstacles, to) && ok;
+    if (of->terrain) ok = read_terrain(s, of->terrain, &to->terrain) && ok;
+    if (of->law) ok = read_law(s, of->law, to) && ok;
+    if (at) to->at = (scene_place){at->line, at->column};
+    if (ok && of->law && !has_surfaces(to)) warn(s, of->law, "not used: the scene has no `ground`, `obstacles` or `terrain`");
     return ok;
 }
 
@@ -63,7 +68,7 @@ void notice_untouching(ctn_scene *scene)
 {
     const scene_link *first = NULL;
     int count = 0;
-    for (int l = 0; l < scene->nlink && scene->contact.ground; l++)
+    for (int l = 0; l < scene->nlink && has_surfaces(&scene->contact); l++)
         for (int i = 0; i < scene->links[l].nshape && link_moves(scene, l); i++) {
             const scene_shape *const s = &scene->links[l].shapes[i];
             if (touches_ground(s) || s->touch != TOUCH_DEFAULT) continue;
@@ -80,15 +85,20 @@ void notice_untouching(ctn_scene *scene)
 
 bool read_touch(source *s, const node *n, scene_shape *shape)
 {
-    static const key keys[] = {{.name = "friction"}};
-    const node *v[1];
-    bool on;
+    enum { FRICTION, POINTS, KEYS };
+    static const key keys[KEYS] = {[FRICTION] = {.name = "friction"}, [POINTS] = {.name = "points"}};
+    const node *v[KEYS];
+    bool on, ok = true;
     if (n->kind == NODE_SCALAR) {
         if (!read_flag(s, n, &on)) return false;
         shape->touch = on ? TOUCH_YES : TOUCH_NO;
         return true;
     }
     shape->touch = TOUCH_YES;
-    if (!read_keys(s, n, "a shape's contact", keys, 1, v)) return false;
-    return !v[0] || read_number(s, v[0], NOT_NEGATIVE, &shape->friction);
+    if (!read_keys(s, n, "a shape's contact", keys, KEYS, v)) return false;
+    if (v[FRICTION]) ok = read_number(s, v[FRICTION], NOT_NEGATIVE, &shape->friction);
+    if (!v[POINTS]) return ok;
+    if (shape->type != SHAPE_CAPSULE && shape->type != SHAPE_BOX)
+        return bad_key(s, v[POINTS], "only capsules have points along their axis, and boxes along their edges");
+    return read_whole(s, v[POINTS], 2, MOST_EDGE_POINTS, &shape->points) && ok;
 }

@@ -1,4 +1,5 @@
-/// `motors:` on joints: servos of position and of velocity, and torques; on a ball they turn it as a whole.
+/// `motors:` on joints: servos of position and of velocity, and torques; on a ball they turn it as a whole. Those of the types
+/// thrust and moment push a link.
 #include "sim/scene/scene_reader.h"
 #include "sim/base/suggest.h"
 
@@ -20,6 +21,11 @@ enum motor_key {
     MOTOR_KEY_ROTOR,
     MOTOR_KEY_KI,
     MOTOR_KEY_SPEED,
+    MOTOR_KEY_LINK,
+    MOTOR_KEY_POINT,
+    MOTOR_KEY_AXIS,
+    MOTOR_KEY_REACTION,
+    MOTOR_KEY_LIMITS,
     MOTOR_KEYS
 };
 
@@ -37,12 +43,18 @@ static const key motor_keys[MOTOR_KEYS] = {
     [MOTOR_KEY_ROTOR] = {.name = "rotor"},
     [MOTOR_KEY_KI] = {.name = "ki"},
     [MOTOR_KEY_SPEED] = {.name = "speed"},
+    [MOTOR_KEY_LINK] = {.name = "link"},
+    [MOTOR_KEY_POINT] = {.name = "point"},
+    [MOTOR_KEY_AXIS] = {.name = "axis"},
+    [MOTOR_KEY_REACTION] = {.name = "reaction"},
+    [MOTOR_KEY_LIMITS] = {.name = "limits"},
 };
 
 #define BIT(k) (1u << (k))
 enum {
     OF_ALL = BIT(MOTOR_KEY_JOINT) | BIT(MOTOR_KEY_DOF) | BIT(MOTOR_KEY_TYPE) | BIT(MOTOR_KEY_TARGET) | BIT(MOTOR_KEY_EFFORT) |
-             BIT(MOTOR_KEY_GEAR) | BIT(MOTOR_KEY_ROTOR) | BIT(MOTOR_KEY_SPEED)
+             BIT(MOTOR_KEY_GEAR) | BIT(MOTOR_KEY_ROTOR) | BIT(MOTOR_KEY_SPEED),
+    OF_LINKS = BIT(MOTOR_KEY_LINK) | BIT(MOTOR_KEY_TYPE) | BIT(MOTOR_KEY_TARGET) | BIT(MOTOR_KEY_AXIS) | BIT(MOTOR_KEY_LIMITS)
 };
 
 /// What a motor of each type has.
@@ -57,6 +69,8 @@ static const struct {
                         MOTOR_KEY_KP},
     [MOTOR_VELOCITY] = {"velocity", OF_ALL | BIT(MOTOR_KEY_KD) | BIT(MOTOR_KEY_FEEDFORWARD) | BIT(MOTOR_KEY_KI), MOTOR_KEY_KD},
     [MOTOR_TORQUE] = {"torque", OF_ALL, MOTOR_KEYS},
+    [MOTOR_THRUST] = {"thrust", OF_LINKS | BIT(MOTOR_KEY_POINT) | BIT(MOTOR_KEY_REACTION), MOTOR_KEYS},
+    [MOTOR_MOMENT] = {"moment", OF_LINKS, MOTOR_KEYS},
 };
 enum { TYPES = sizeof types / sizeof *types };
 
@@ -79,7 +93,7 @@ static bool read_type(source *s, const node *n, motor_type *type)
     }
     const char *const meant = nearest_name(text, names, TYPES);
     if (meant) return bad_value(s, n, "unknown %s; did you mean '%s'?", found(n).text, meant);
-    return bad_value(s, n, "unknown %s; motors are position, velocity, torque", found(n).text);
+    return bad_value(s, n, "unknown %s; motors are position, velocity, torque, or, on links, thrust, moment", found(n).text);
 }
 
 /// The joint on which a motor is, and the one of its degrees of freedom.
@@ -178,20 +192,57 @@ static bool read_drive(source *s, const node *n, const node *const v[MOTOR_KEYS]
            bad_value(s, v[MOTOR_KEY_ROTOR], "expected a finite inertia behind the gear, gear^2 rotor");
 }
 
+/// From what to what a thruster gives: it can be off.
+static bool read_limits(source *s, const node *n, scene_motor *motor)
+{
+    double limits[2];
+    if (!read_vector(s, n, 2, ANY_SIGN, limits)) return false;
+    motor->least = limits[0], motor->effort = limits[1];
+    return (limits[0] <= 0 && limits[1] >= 0) ||
+           bad_value(s, n, "expected [least, most] with 0 between them, or one of them 0, found [%g, %g]", limits[0], limits[1]);
+}
+
+/// What pushes a link: where, and along or about which of its axes.
+static bool read_thruster(source *s, const node *n, const node *const v[MOTOR_KEYS], scene_motor *motor)
+{
+    const node *const link = v[MOTOR_KEY_LINK], *const target = v[MOTOR_KEY_TARGET];
+    bool ok = true;
+    motor->told = 1, motor->axis[2] = 1;
+    if (!link)
+        ok = missing_key(s, n, "link", "missing; it is the one that a motor of the type %s pushes", types[motor->type].name);
+    else if (!read_link_name(s, link, &motor->link)) ok = false;
+    else if (!link_moves(s->r->scene, motor->link))
+        ok = bad_value(s, link, "%s does not move: nothing can push it", found(link).text);
+    if (v[MOTOR_KEY_POINT]) ok = read_vector(s, v[MOTOR_KEY_POINT], 3, ANY_SIGN, motor->point) && ok;
+    if (v[MOTOR_KEY_AXIS]) ok = read_direction(s, v[MOTOR_KEY_AXIS], motor->axis) && ok;
+    if (v[MOTOR_KEY_REACTION]) ok = read_number(s, v[MOTOR_KEY_REACTION], ANY_SIGN, &motor->reaction) && ok;
+    if (v[MOTOR_KEY_LIMITS]) ok = read_limits(s, v[MOTOR_KEY_LIMITS], motor) && ok;
+    if (target) ok = read_signal(s, target, NO_UNIT, &motor->feedforward[0], &motor->moves[TOLD_FEEDFORWARD][0]) && ok;
+    return ok;
+}
+
 static bool read_motor(source *s, const node *n, scene_motor *motor)
 {
     const node *v[MOTOR_KEYS];
     bool ok = true;
-    *motor =
-        (scene_motor){.link = -1, .effort = INFINITY, .gear = 1, .speed = INFINITY, .file = s->r->scene->files[s->file].path};
+    *motor = (scene_motor){.link = -1,
+                           .effort = INFINITY,
+                           .gear = 1,
+                           .speed = INFINITY,
+                           .least = -INFINITY,
+                           .file = s->r->scene->files[s->file].path};
     if (!read_keys(s, n, "a motor", motor_keys, MOTOR_KEYS, v)) return false;
-    if (!v[MOTOR_KEY_TYPE]) ok = missing_key(s, n, "type", "missing; a motor is of the type position, velocity or torque");
+    if (!v[MOTOR_KEY_TYPE])
+        ok = missing_key(s, n, "type",
+                         "missing; a motor is of the type position, velocity or torque, or, on a link, thrust or moment");
     else ok = read_type(s, v[MOTOR_KEY_TYPE], &motor->type);
-    const bool placed = read_driven(s, n, v, motor);
+    const bool thrusts = motor->type >= MOTOR_THRUST;
+    const bool placed = thrusts ? read_thruster(s, n, v, motor) : read_driven(s, n, v, motor);
     if (!ok || !placed) return false;
     for (int k = 0; k < MOTOR_KEYS; k++)
         if (v[k] && !(types[motor->type].keys & BIT(k)))
             ok = bad_key(s, v[k], "a motor of the type %s has none", types[motor->type].name);
+    if (thrusts) return ok;
     if (v[MOTOR_KEY_GEAR] && motor->told > 1) ok = bad_key(s, v[MOTOR_KEY_GEAR], "the motor of a ball joint has none");
     if (types[motor->type].gain < MOTOR_KEYS && !v[types[motor->type].gain])
         ok = missing_key(s, n, motor_keys[types[motor->type].gain].name, "missing; a motor of the type %s has one",
@@ -228,17 +279,18 @@ static int driven_order(const void *a, const void *b)
 static bool check_driven(source *s, const node *n, int first)
 {
     const ctn_scene *const scene = s->r->scene;
-    const size_t count = (size_t)scene->nmotor;
-    driven *const all = reader_alloc(s->r, count * sizeof *all);
+    size_t count = 0;
+    driven *const all = reader_alloc(s->r, (size_t)scene->nmotor * sizeof *all);
     const node **const nodes = reader_alloc(s->r, (size_t)n->size * sizeof *nodes);
     bool ok = all && nodes;
     if (ok) {
         int k = 0;
         for (const node *motor = n->child; motor; motor = motor->next) nodes[k++] = motor;
-        for (int i = 0; i < scene->nmotor; i++) all[i] = (driven){scene->motors[i].link, scene->motors[i].dof, i};
+        for (int i = 0; i < scene->nmotor; i++)
+            if (scene->motors[i].type < MOTOR_THRUST) all[count++] = (driven){scene->motors[i].link, scene->motors[i].dof, i};
         if (count) qsort(all, count, sizeof *all, driven_order);
     }
-    for (int i = 1; i < scene->nmotor && all && nodes; i++)
+    for (size_t i = 1; i < count && all && nodes; i++)
         if (all[i].link == all[i - 1].link && all[i].dof == all[i - 1].dof && all[i].number >= first)
             ok = bad_value(s, nodes[all[i].number - first], "the joint of '%s' has a motor already%s",
                            printable(scene->links[all[i].link].name).text,

@@ -34,6 +34,8 @@ enum top_key {
     TOP_SENSORS,
     TOP_FLUID,
     TOP_GROUND,
+    TOP_OBSTACLES,
+    TOP_TERRAIN,
     TOP_CONTACT,
     TOP_INTEGRATOR,
     TOP_DURATION,
@@ -45,16 +47,16 @@ enum top_key {
 };
 
 static const key top_keys[] = {
-    [TOP_CATENA] = {.name = "catena"},     [TOP_NAME] = {.name = "name"},         [TOP_GRAVITY] = {.name = "gravity"},
-    [TOP_INERTIAS] = {.name = "inertias"}, [TOP_DEFAULTS] = {.name = "defaults"}, [TOP_INCLUDE] = {.name = "include"},
-    [TOP_URDF] = {.name = "urdf"},         [TOP_MJCF] = {.name = "mjcf"},         [TOP_LINKS] = {.name = "links"},
-    [TOP_SPRINGS] = {.name = "springs"},   [TOP_FORCES] = {.name = "forces"},     [TOP_MOTORS] = {.name = "motors"},
-    [TOP_GAITS] = {.name = "gaits"},       [TOP_SENSORS] = {.name = "sensors"},   [TOP_FLUID] = {.name = "fluid"},
-    [TOP_GROUND] = {.name = "ground"},     [TOP_CONTACT] = {.name = "contact"},   [TOP_INTEGRATOR] = {.name = "integrator"},
-    [TOP_DURATION] = {.name = "duration"}, [TOP_STATE] = {.name = "state"},       [TOP_SAMPLE] = {.name = "sample"},
-    [TOP_CAMERA] = {.name = "camera"},     [TOP_CAMERAS] = {.name = "cameras"},   [TOP_VIEW] = {.name = "view"},
-    {.name = "obstacles", .later = true},  {.name = "record", .later = true},     {.name = "controller", .later = true},
-    {.name = "search", .later = true},
+    [TOP_CATENA] = {.name = "catena"},       [TOP_NAME] = {.name = "name"},         [TOP_GRAVITY] = {.name = "gravity"},
+    [TOP_INERTIAS] = {.name = "inertias"},   [TOP_DEFAULTS] = {.name = "defaults"}, [TOP_INCLUDE] = {.name = "include"},
+    [TOP_URDF] = {.name = "urdf"},           [TOP_MJCF] = {.name = "mjcf"},         [TOP_LINKS] = {.name = "links"},
+    [TOP_SPRINGS] = {.name = "springs"},     [TOP_FORCES] = {.name = "forces"},     [TOP_MOTORS] = {.name = "motors"},
+    [TOP_GAITS] = {.name = "gaits"},         [TOP_SENSORS] = {.name = "sensors"},   [TOP_FLUID] = {.name = "fluid"},
+    [TOP_GROUND] = {.name = "ground"},       [TOP_CONTACT] = {.name = "contact"},   [TOP_INTEGRATOR] = {.name = "integrator"},
+    [TOP_DURATION] = {.name = "duration"},   [TOP_STATE] = {.name = "state"},       [TOP_SAMPLE] = {.name = "sample"},
+    [TOP_OBSTACLES] = {.name = "obstacles"}, [TOP_TERRAIN] = {.name = "terrain"},   [TOP_CAMERA] = {.name = "camera"},
+    [TOP_CAMERAS] = {.name = "cameras"},     [TOP_VIEW] = {.name = "view"},         {.name = "record", .later = true},
+    {.name = "controller", .later = true},   {.name = "search", .later = true},
 };
 enum { TOP_KEYS = sizeof top_keys / sizeof *top_keys };
 
@@ -236,8 +238,12 @@ static bool read_settings(source *s, const node *const *v)
     if (v[TOP_INERTIAS]) ok = read_choice(s, v[TOP_INERTIAS], "possible", "as-given", &s->inertias_as_given) && ok;
     if (v[TOP_INTEGRATOR]) ok = read_integrator(s, v[TOP_INTEGRATOR], scene) && ok;
     if (v[TOP_DURATION]) ok = read_number(s, v[TOP_DURATION], NOT_NEGATIVE, &scene->duration) && ok;
-    if (v[TOP_GROUND] || v[TOP_CONTACT]) ok = read_contact(s, v[TOP_GROUND], v[TOP_CONTACT], &scene->contact) && ok;
-    if (scene->contact.ground && scene->contact.normal[2] >= 1) scene->floor = scene->contact.height;  // where `view` does not say
+    const contact_nodes touched = {v[TOP_GROUND], v[TOP_OBSTACLES], v[TOP_TERRAIN], v[TOP_CONTACT]};
+    ok = read_contact(s, &touched, &scene->contact) && ok;
+    if (s->includer) free_contact(&scene->contact);
+    // where `view` does not say: what is seen is what there is to touch
+    if (scene->contact.ground && scene->contact.normal[2] >= 1) scene->floor = scene->contact.height;
+    else if (scene->contact.nobstacle || scene->contact.terrain.columns) scene->floor = -INFINITY;
     return ok;
 }
 
@@ -489,7 +495,7 @@ void ctn_scene_free(ctn_scene *scene)
     free(scene->files);
     for (int i = 0; i < scene->nmesh; i++) mesh_clear(&scene->meshes[i]->surface), free(scene->meshes[i]);
     free(scene->meshes);
-    free_cameras(scene), free_signals(scene);
+    free_cameras(scene), free_signals(scene), free_contact(&scene->contact);
     free(scene->path);
     free(scene->name);
     for (int k = 0; k < SAMPLES; k++) free(scene->spread[k]);

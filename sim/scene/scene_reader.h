@@ -239,6 +239,9 @@ bool check_axes(source *s, const node *at, const double axis[3], const double ax
 // ---- shapes and mass: scene_shapes.c, scene_mass.c, scene_inertia.c
 
 bool read_shapes(source *s, const node *n, scene_shape **shapes, int *nshape);
+
+/// A shape that is fixed in the world, with a `friction`, and *name the node of its name, NULL: it has none.
+bool read_fixed_shape(source *s, const node *n, scene_shape *shape, const node **name);
 bool read_color(source *s, const node *n, double color[3]);
 
 /// The mesh that the value of `file` names: scene_mesh.c.
@@ -376,8 +379,22 @@ bool link_moves(const ctn_scene *scene, int link);
 /// No ground, and what is usual where there is one.
 void reset_contact(scene_contact *contact);
 
-/// Reads `ground:` and `contact:`, each may be NULL: scene_contact.c.
-bool read_contact(source *s, const node *ground, const node *law, scene_contact *contact);
+/// What there is to touch, and how; each may be NULL.
+typedef struct contact_nodes {
+    const node *ground, *obstacles, *terrain, *law;
+} contact_nodes;
+
+/// Reads `ground:`, `obstacles:`, `terrain:` and `contact:`: scene_contact.c.
+bool read_contact(source *s, const contact_nodes *of, scene_contact *contact);
+
+/// Reads `obstacles:` and `terrain:`: scene_obstacles.c. Frees both.
+bool read_obstacles(source *s, const node *n, scene_contact *contact);
+bool read_terrain(source *s, const node *n, scene_terrain *terrain);
+void free_contact(scene_contact *contact);
+
+/// The heights of the terrain's file, a table or an image whose black and white are the heights `range` (NULL: it says none):
+/// terrain_read.c. A block to free at terrain->heights.
+bool read_heights(source *s, const node *n, const double *range, scene_terrain *terrain);
 
 /// Whether a ground feels shapes of this type.
 bool touches_ground(const scene_shape *s);

@@ -20,6 +20,7 @@ enum sensor_key {
     SENSOR_KEY_RADIUS,
     SENSOR_KEY_NOISE,
     SENSOR_KEY_DELAY,
+    SENSOR_KEY_MOTOR,
     SENSOR_KEYS
 };
 
@@ -30,7 +31,7 @@ static const key sensor_keys[SENSOR_KEYS] = {
     [SENSOR_KEY_ROTATION] = {.name = "rotation"}, [SENSOR_KEY_EULER] = {.name = "euler"},
     [SENSOR_KEY_TO_LINK] = {.name = "to_link"},   [SENSOR_KEY_TO_POINT] = {.name = "to_point"},
     [SENSOR_KEY_RADIUS] = {.name = "radius"},     [SENSOR_KEY_NOISE] = {.name = "noise"},
-    [SENSOR_KEY_DELAY] = {.name = "delay"},
+    [SENSOR_KEY_DELAY] = {.name = "delay"},       [SENSOR_KEY_MOTOR] = {.name = "motor"},
 };
 
 #define BIT(k) (1u << SENSOR_KEY_##k)
@@ -46,7 +47,7 @@ enum {
 /// The keys of a sensor, by what it is of.
 static const unsigned keys_of[] = {
     [SENSOR_OF_JOINT] = JOINT,
-    [SENSOR_OF_MOTOR] = JOINT,
+    [SENSOR_OF_MOTOR] = JOINT | BIT(LINK) | BIT(MOTOR),
     [SENSOR_OF_FRAME] = LINK | POINT | AXES,
     [SENSOR_OF_POINT] = LINK | POINT,
     [SENSOR_OF_AXES] = LINK | AXES,
@@ -77,7 +78,7 @@ static bool read_type(source *s, const node *n, ctn_sensor_type *type)
 static bool has_motor(const ctn_scene *scene, int link, int dof)
 {
     for (int k = 0; k < scene->nmotor; k++)
-        if (scene->motors[k].link == link && scene->motors[k].dof == dof) return true;
+        if (scene->motors[k].link == link && scene->motors[k].dof == dof && scene->motors[k].type < MOTOR_THRUST) return true;
     return false;
 }
 
@@ -103,6 +104,28 @@ static bool read_sensed_joint(source *s, const node *n, const node *const v[SENS
     return has_motor(scene, sensor->link, ball ? 0 : sensor->dof) ||
            bad_value(s, joint, "the joint of %s has no motor there; give it one in `motors`, or measure its joint_force",
                      found(joint).text);
+}
+
+/// The thruster of a link that is measured: one of them, counted from 0 in the order of the scene.
+static bool read_sensed_thruster(source *s, const node *n, const node *const v[SENSOR_KEYS], scene_sensor *sensor)
+{
+    const node *const link = v[SENSOR_KEY_LINK], *const which = v[SENSOR_KEY_MOTOR];
+    const ctn_scene *const scene = s->r->scene;
+    int count = 0, chosen = 0;
+    for (int k = SENSOR_KEY_JOINT; k <= SENSOR_KEY_DOF; k++)
+        if (v[k]) return bad_key(s, v[k], "stands beside `link`: the motor is on a joint, or on a link");
+    if (!link) return bad_key(s, which, "goes with a `link`, of whose thrusters it is one");
+    if (!read_link_name(s, link, &sensor->link)) return false;
+    for (int k = 0; k < scene->nmotor; k++)
+        count += scene->motors[k].link == sensor->link && scene->motors[k].type >= MOTOR_THRUST;
+    if (!count)
+        return bad_value(s, link, "nothing pushes %s; give it a motor of the type thrust, or name a `joint`", found(link).text);
+    if (!which && count > 1) return missing_key(s, n, "motor", "missing; the link has %d thrusters: 0 to %d", count, count - 1);
+    if (which && !read_whole(s, which, 0, count - 1, &chosen)) return false;
+    sensor->dof = chosen;
+    for (int k = 0; k < scene->nmotor; k++)
+        if (scene->motors[k].link == sensor->link && scene->motors[k].type >= MOTOR_THRUST && chosen-- == 0) sensor->motor = k;
+    return true;
 }
 
 /// The link of a frame or of a tree.
@@ -143,7 +166,8 @@ static bool read_sensor(source *s, const node *n, scene_sensor *sensor)
 {
     const node *v[SENSOR_KEYS];
     const char *name = NULL;
-    *sensor = (scene_sensor){.link = -1, .dof = -1, .to_link = -1, .axes = {1}, .line = n->line, .column = n->column};
+    *sensor =
+        (scene_sensor){.link = -1, .dof = -1, .motor = -1, .to_link = -1, .axes = {1}, .line = n->line, .column = n->column};
     if (!read_keys(s, n, "a sensor", sensor_keys, SENSOR_KEYS, v)) return false;
     bool ok = v[SENSOR_KEY_NAME] ? read_name(s, v[SENSOR_KEY_NAME], &name)
                                  : missing_key(s, n, "name", "missing; recordings and plots call the sensor by it");
@@ -154,7 +178,8 @@ static bool read_sensor(source *s, const node *n, scene_sensor *sensor)
         if (v[k] && !(keys_of[of] & (1u << k)))
             ok = bad_key(s, v[k], "a sensor of the type %s has none", sensor_types[sensor->type].name);
     if (!ok) return false;
-    if (of <= SENSOR_OF_MOTOR) ok = read_sensed_joint(s, n, v, sensor);
+    if (of == SENSOR_OF_MOTOR && (v[SENSOR_KEY_LINK] || v[SENSOR_KEY_MOTOR])) ok = read_sensed_thruster(s, n, v, sensor);
+    else if (of <= SENSOR_OF_MOTOR) ok = read_sensed_joint(s, n, v, sensor);
     else ok = read_sensed_link(s, n, v[SENSOR_KEY_LINK], of, sensor);
     if (v[SENSOR_KEY_POINT]) ok = read_vector(s, v[SENSOR_KEY_POINT], 3, ANY_SIGN, sensor->point) && ok;
     ok = read_rotation(s, v[SENSOR_KEY_ROTATION], v[SENSOR_KEY_EULER], sensor->axes) && ok;

@@ -24,6 +24,8 @@ enum shape_key {
     SHAPE_KEY_OPTIONAL,
     SHAPE_KEY_CONTACT,
     SHAPE_KEY_DRAW,
+    SHAPE_KEY_NAME,  // of what is fixed, as the next
+    SHAPE_KEY_FRICTION,
     SHAPE_KEYS,
 };
 
@@ -38,10 +40,19 @@ static const key shape_keys[SHAPE_KEYS] = {
     [SHAPE_KEY_OPTIONAL] = {.name = "optional"}, [SHAPE_KEY_CONTACT] = {.name = "contact"},
     [SHAPE_KEY_DRAW] = {.name = "draw"},
 };
+static const key fixed_keys[SHAPE_KEYS] = {
+    [SHAPE_KEY_TYPE] = {.name = "type"},   [SHAPE_KEY_CENTER] = {.name = "center"}, [SHAPE_KEY_ROTATION] = {.name = "rotation"},
+    [SHAPE_KEY_EULER] = {.name = "euler"}, [SHAPE_KEY_SIZE] = {.name = "size"},     [SHAPE_KEY_FROM] = {.name = "from"},
+    [SHAPE_KEY_TO] = {.name = "to"},       [SHAPE_KEY_RADIUS] = {.name = "radius"}, [SHAPE_KEY_COLOR] = {.name = "color"},
+    [SHAPE_KEY_DRAW] = {.name = "draw"},   [SHAPE_KEY_NAME] = {.name = "name"},     [SHAPE_KEY_FRICTION] = {.name = "friction"},
+};
 
 #define SHAPE_NAMES "sphere, box, capsule, cylinder, ellipsoid, mesh"
 #define BIT(key) (1u << (key))
-#define EVERY (BIT(SHAPE_KEY_TYPE) | BIT(SHAPE_KEY_DENSITY) | BIT(SHAPE_KEY_COLOR) | BIT(SHAPE_KEY_CONTACT) | BIT(SHAPE_KEY_DRAW))
+#define FIXED_NAMES "sphere, box, capsule, cylinder"
+#define EVERY                                                                                                                    \
+    (BIT(SHAPE_KEY_TYPE) | BIT(SHAPE_KEY_DENSITY) | BIT(SHAPE_KEY_COLOR) | BIT(SHAPE_KEY_CONTACT) | BIT(SHAPE_KEY_DRAW) |        \
+     BIT(SHAPE_KEY_NAME) | BIT(SHAPE_KEY_FRICTION))
 #define TURNED (BIT(SHAPE_KEY_CENTER) | BIT(SHAPE_KEY_ROTATION) | BIT(SHAPE_KEY_EULER))
 #define ROUND_BAR (BIT(SHAPE_KEY_FROM) | BIT(SHAPE_KEY_TO) | BIT(SHAPE_KEY_RADIUS))
 
@@ -100,14 +111,20 @@ static bool read_scale(source *s, const node *n, scene_shape *shape)
     return !s->r->no_memory;
 }
 
-/// Reads a shape. One that is `optional` and whose mesh cannot be read is left out, with a warning.
-static bool read_shape(source *s, const node *n, scene_shape *shape, bool *left_out)
+/// Reads a shape, of a link, or fixed. One that is `optional` and whose mesh cannot be read is left out, with a warning. *named:
+/// the node of its name.
+static bool read_shape(source *s, const node *n, bool fixed, scene_shape *shape, bool *left_out, const node **named)
 {
     *shape = (scene_shape){.rotation = {1, 0, 0, 0}, .size = {1, 1, 1}, .density = NAN, .friction = NAN, .color = {0.7, 0.7, 0.7}};
     const node *v[SHAPE_KEYS];
-    if (!read_keys(s, n, "a shape", shape_keys, SHAPE_KEYS, v)) return false;
-    if (!v[SHAPE_KEY_TYPE]) return missing_key(s, n, "type", "missing; shapes are " SHAPE_NAMES);
+    if (!read_keys(s, n, fixed ? "an obstacle" : "a shape", fixed ? fixed_keys : shape_keys, SHAPE_KEYS, v)) return false;
+    *named = v[SHAPE_KEY_NAME];
+    if (!v[SHAPE_KEY_TYPE])
+        return missing_key(s, n, "type", "missing; %s", fixed ? "obstacles are " FIXED_NAMES : "shapes are " SHAPE_NAMES);
     if (!read_type(s, v[SHAPE_KEY_TYPE], &shape->type)) return false;
+    if (fixed && (shape->type == SHAPE_ELLIPSOID || shape->type == SHAPE_MESH))
+        return bad_value(s, v[SHAPE_KEY_TYPE], "no %s is an obstacle in this version; obstacles are " FIXED_NAMES,
+                         types[shape->type].name);
 
     // keys that do not fit the type, or lack
     const char *const name = types[shape->type].name;
@@ -115,7 +132,9 @@ static bool read_shape(source *s, const node *n, scene_shape *shape, bool *left_
     bool ok = true;
     for (int k = 0; k < SHAPE_KEYS; k++) {
         if (v[k] && !(takes & BIT(k))) ok = bad_key(s, v[k], "a shape of type %s has none", name), v[k] = 0;
-        if (!v[k] && needs & BIT(k)) ok = missing_key(s, n, shape_keys[k].name, "missing; a shape of type %s needs it", name);
+        if (!v[k] && needs & BIT(k))
+            ok =
+                missing_key(s, n, shape_keys[k].name, "missing; %s of type %s needs it", fixed ? "an obstacle" : "a shape", name);
     }
 
     if (v[SHAPE_KEY_CENTER]) ok = read_vector(s, v[SHAPE_KEY_CENTER], 3, ANY_SIGN, shape->center) && ok;
@@ -138,6 +157,7 @@ static bool read_shape(source *s, const node *n, scene_shape *shape, bool *left_
     if (v[SHAPE_KEY_RADIUS]) ok = read_number(s, v[SHAPE_KEY_RADIUS], POSITIVE, &shape->radius) && ok;
     if (v[SHAPE_KEY_DENSITY]) ok = read_number(s, v[SHAPE_KEY_DENSITY], NOT_NEGATIVE, &shape->density) && ok;
     if (v[SHAPE_KEY_COLOR]) ok = read_color(s, v[SHAPE_KEY_COLOR], shape->color) && ok;
+    if (v[SHAPE_KEY_FRICTION]) ok = read_number(s, v[SHAPE_KEY_FRICTION], NOT_NEGATIVE, &shape->friction) && ok;
     if (v[SHAPE_KEY_CONTACT]) ok = read_touch(s, v[SHAPE_KEY_CONTACT], shape) && ok;
     bool draw = true;
     if (v[SHAPE_KEY_DRAW]) ok = read_flag(s, v[SHAPE_KEY_DRAW], &draw) && ok;
@@ -146,6 +166,12 @@ static bool read_shape(source *s, const node *n, scene_shape *shape, bool *left_
         ok = bad_value(s, v[SHAPE_KEY_TO], "the ends of a %s must be apart%s", name,
                        shape->type == SHAPE_CAPSULE ? "; a ball is a sphere" : "");
     return ok;
+}
+
+bool read_fixed_shape(source *s, const node *n, scene_shape *shape, const node **name)
+{
+    bool left_out = false;
+    return read_shape(s, n, true, shape, &left_out, name);
 }
 
 bool read_shapes(source *s, const node *n, scene_shape **shapes, int *nshape)
@@ -161,7 +187,8 @@ bool read_shapes(source *s, const node *n, scene_shape **shapes, int *nshape)
     int count = 0, i = 0;
     for (const node *entry = n->child; entry && !hopeless(s); entry = entry->next) {
         bool left_out = false;
-        ok = read_shape(s, entry, &list[count], &left_out) && ok;
+        const node *name;
+        ok = read_shape(s, entry, false, &list[count], &left_out, &name) && ok;
         list[count].entry = i++;
         if (!left_out) count++;
     }

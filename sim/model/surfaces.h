@@ -1,0 +1,24 @@
+/// What the points of a model touch besides the ground: the scene's obstacles, and its terrain (contact/surface.h).
+#ifndef CATENA_SURFACES_H
+#define CATENA_SURFACES_H
+
+#include "dynamics/model.h"
+#include "sim/scene/scene.h"
+
+/// How many surfaces a scene has, the ground among them.
+int count_surfaces(const ctn_scene *scene);
+
+/// Makes all but the ground: obstacles in the order of the scene, then the terrain. False: no memory.
+bool make_surfaces(ctn_model *m, const ctn_scene *scene);
+void free_surfaces(ctn_model *m);
+
+/// The friction of surface k (0: the ground), NAN: it says none.
+double surface_friction(const ctn_scene *scene, int k);
+
+/// How high a terrain is at (x, y) from its middle, above that, m.
+double terrain_height(const fixed_surface *terrain, double x, double y);
+
+/// Coefficients of the spline through heights [rows][columns], in place.
+void fit_heights(double *heights, int columns, int rows);
+
+#endif

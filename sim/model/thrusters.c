@@ -1,0 +1,46 @@
+/// Thrusters of a model: their loads, and what these give.
+#include "sim/model/thrusters.h"
+
+#include "sim/model/model.h"
+
+#include <math.h>
+
+int count_thrusters(const ctn_scene *scene)
+{
+    int count = 0;
+    for (int k = 0; k < scene->nmotor; k++) count += scene->motors[k].type >= MOTOR_THRUST;
+    return count;
+}
+
+void add_thrusters(ctn_model *m, const ctn_scene *scene, point_load *loads, int first)
+{
+    for (int k = 0; k < scene->nmotor; k++) {
+        const scene_motor *const s = &scene->motors[k];
+        if (s->type < MOTOR_THRUST) continue;
+        const bool turns = s->type == MOTOR_MOMENT || s->reaction != 0, moves = s->moves[TOLD_FEEDFORWARD][0];
+        point_load *const o = loads++;
+        *o = (point_load){.body = m->frames[s->link].body,
+                          .number = first++,
+                          .link = s->link,
+                          .flags = LOAD_FOLLOWS | (turns ? LOAD_TURNS : 0u) | (moves ? LOAD_DRIVEN : 0u),
+                          .motor = k + 1};
+        for (int i = 0; i < 3; i++) {
+            const double e = s->axis[i];
+            o->push[i] = s->type == MOTOR_THRUST ? e : 0, o->push[3 + i] = s->type == MOTOR_THRUST ? s->reaction * e : e;
+            if (moves) o->force[i] = o->push[i], o->torque[i] = o->push[3 + i];
+        }
+        body_point(m, s->link, s->point, o->point);
+        m->driven = m->driven || moves;
+    }
+}
+
+void set_thrusts(ctn_model *m)
+{
+    for (int k = 0; k < m->nload; k++) {
+        point_load *const o = &m->loads[k];
+        if (!o->motor || (o->flags & LOAD_DRIVEN)) continue;
+        const joint_motor *const a = &m->motors[o->motor - 1];
+        const double thrust = fmax(fmin(a->feedforward[0], a->effort), a->least);
+        for (int i = 0; i < 3; i++) o->force[i] = thrust * o->push[i], o->torque[i] = thrust * o->push[3 + i];
+    }
+}

@@ -1,0 +1,675 @@
+/// What is fixed in the world besides the ground (contact/surface.h, contact/terrain.h): gaps and their derivatives, energies of
+/// steps, what rests on it and how deep, the same bits everywhere, keys of scenes.
+#include "tests/kernels.h"
+
+#include "sim/engine/engine.h"
+#include "sim/model/contact_points.h"
+#include "sim/model/model.h"
+#include "sim/model/surfaces.h"
+#include "tests/ground_scenes.h"
+#include "tests/random_scene.h"
+#include "tests/scene_check.h"
+#include "tests/suite.h"
+#include "tests/text_model.h"
+
+#include <unistd.h>
+#include <zlib.h>
+
+#define HILLS CATENA_SOURCE_DIR "/scenes/hills.pgm"
+
+static vec3 random_vector(rng *r, double most)
+{
+    const double x = rng_uniform(r, -most, most), y = rng_uniform(r, -most, most), z = rng_uniform(r, -most, most);
+    return vec(x, y, z);
+}
+
+/// A scene with a ball and all kinds of surfaces; the terrain is the last.
+static ctn_model *all_surfaces(void)
+{
+    return model_of(
+        "catena: 1\nobstacles:\n"
+        "  - {type: sphere, center: [0.1, 0.2, 0.3], radius: 0.4}\n"
+        "  - {type: capsule, from: [0.3, -0.2, 0.1], to: [-0.2, 0.3, 0.5], radius: 0.25}\n"
+        "  - {type: box, center: [-0.1, 0.1, 0], size: [0.8, 0.5, 0.3], euler: [0.3, -0.5, 0.9]}\n"
+        "  - {type: cylinder, from: [0.1, 0.1, -0.4], to: [0.2, -0.3, 0.3], radius: 0.3}\n"
+        "terrain: {file: " HILLS ", size: [2.4, 2], height: [-0.1, 0.5], position: [0.2, -0.1, -0.3], "
+        "euler: [0.1, 0.2, 0.3]}\n"
+        "links:\n  - {name: ball, position: [0, 0, 3], joint: free, density: 1000, shapes: [{type: sphere, radius: 0.1}]}\n");
+}
+
+/// The distance from x to a segment.
+static double segment_distance(const double *from, const double *to, vec3 x)
+{
+    const vec3 a = const3(from), d = sub(const3(to), a), y = sub(x, a);
+    const double t = fmin(fmax(dot(y, d) / dot(d, d), 0), 1);
+    const vec3 r = sub_scaled(y, d, t);
+    return sqrt(dot(r, r));
+}
+
+/// Gaps as distances are found where they are not: of a sphere and a capsule by their axes; of a box and a cylinder by the nearest
+/// of many points on their faces.
+START_TEST(gaps_are_distances)
+{
+    ctn_model *const m = all_surfaces();
+    const fixed_surface *const f = m->surfaces;
+    rng r = {5};
+    for (int k = 0; k < 400; k++) {
+        const vec3 x = random_vector(&r, 1.2), d = sub(x, vec(0.1, 0.2, 0.3));
+        ck_assert_double_eq_tol(stand_at(&f[0], x, NULL).gap, sqrt(dot(d, d)) - 0.4, 1e-15);
+        const double capsule = segment_distance((double[]){0.3, -0.2, 0.1}, (double[]){-0.2, 0.3, 0.5}, x) - 0.25;
+        ck_assert_double_eq_tol(stand_at(&f[1], x, NULL).gap, capsule, 1e-14);
+        for (int s = 2; s < 4; s++) {  // grids of points on the surface, in its axes
+            enum { N = 60 };
+            const surface_point at = stand_at(&f[s], x, NULL);
+            const vec3 y = tmul(const33(f[s].R), sub(x, const3(f[s].at)));
+            double least = INFINITY;
+            for (int face = 0; face < 6; face++)
+                for (int i = 0; i <= N; i++)
+                    for (int j = 0; j <= N; j++) {
+                        const double u = 2. * i / N - 1, v = 2. * j / N - 1, side = face % 2 ? 1 : -1, turn = M_PI * v;
+                        const double box[3] = {face / 2 == 0 ? side : u,
+                                               face / 2 == 1   ? side
+                                               : face / 2 == 0 ? u
+                                                               : v,
+                                               face / 2 == 2 ? side : v};
+                        vec3 p = vec(box[0] * f[s].half[0], box[1] * f[s].half[1], box[2] * f[s].half[2]);
+                        const double share = face < 2 ? 1 : 0.5 + 0.5 * u;
+                        if (s == 3)
+                            p = vec(share * f[s].radius * cos(turn), share * f[s].radius * sin(turn),
+                                    f[s].half[2] * (face < 2 ? u : side));
+                        const vec3 off = sub(y, p);
+                        least = fmin(least, sqrt(dot(off, off)));
+                    }
+            ck_assert_msg(fabs(fabs(at.gap) - least) < 0.02 && fabs(at.gap) < least + 1e-12, "surface %d: gap %g, not %g", s,
+                          at.gap, least);
+        }
+    }
+    ctn_model_free(m);
+}
+END_TEST
+
+/// Gradients and second derivatives agree with differences wherever no face, edge or corner changes; gradients are unit vectors but
+/// on a terrain, whose faces are. Gaps are continuous.
+START_TEST(derivatives_are_differences)
+{
+    ctn_model *const m = all_surfaces();
+    const double e = 1e-5;
+    int compared[5] = {0};
+    rng r = {11};
+    for (int k = 0; k < 3000; k++)
+        for (int s = 0; s < 5; s++) {
+            const fixed_surface *const f = &m->surfaces[s];
+            const vec3 x = random_vector(&r, 0.9), axes[3] = {vec(1, 0, 0), vec(0, 1, 0), vec(0, 0, 1)};
+            sym3 H;
+            const surface_point at = stand_at(f, x, &H);
+            const double columns[3][3] = {{H.xx, H.xy, H.xz}, {H.xy, H.yy, H.yz}, {H.xz, H.yz, H.zz}};
+            const double n[3] = {at.n.x, at.n.y, at.n.z};
+            double slope = 0, bend = 0, jump = 0;
+            ck_assert_double_eq_tol(dot(at.face, at.face), 1, 1e-14);
+            for (int c = 0; c < 3; c++) {
+                const surface_point a = stand_at(f, add_scaled(x, axes[c], e), NULL),
+                                    b = stand_at(f, sub_scaled(x, axes[c], e), NULL);
+                const vec3 d = scale(sub(a.n, b.n), 0.5 / e);
+                slope = fmax(slope, fabs((a.gap - b.gap) / (2 * e) - n[c]));
+                bend = fmax(bend, fmax(fabs(d.x - columns[c][0]), fmax(fabs(d.y - columns[c][1]), fabs(d.z - columns[c][2]))));
+                jump = fmax(jump, fmax(fabs(a.gap - at.gap), fabs(b.gap - at.gap)));
+            }
+            ck_assert_msg(jump < 20 * e, "surface %d: the gap jumps by %g", s, jump);
+            if (s == 4) ck_assert_msg(slope < 1e-5, "terrain: slope off by %g", slope);
+            if (s < 4) ck_assert_double_eq_tol(dot(at.n, at.n), 1, 1e-14);
+            compared[s] += slope < 1e-7 && bend < 1e-5;  // the others are near an edge, or a fold of the gap
+        }
+    for (int s = 0; s < 4; s++) ck_assert_msg(compared[s] > 2950, "surface %d: %d of 3000 agree", s, compared[s]);
+    ctn_model_free(m);
+}
+END_TEST
+
+/// A spline goes through its heights, is as high as they say between them where they lie on a plane, and goes on mirrored.
+START_TEST(terrain_goes_through_heights)
+{
+    enum { NX = 9, NY = 6 };
+    double heights[NX * NY], kept[NX * NY];
+    rng r = {3};
+    for (int k = 0; k < NX * NY; k++) heights[k] = kept[k] = rng_uniform(&r, -1, 1);
+    fit_heights(heights, NX, NY);
+    const fixed_surface f = {.kind = SURFACE_TERRAIN, .columns = NX, .rows = NY, .spacing = {0.5, 0.25}, .heights = heights};
+    for (int j = 0; j < NY; j++)
+        for (int i = 0; i < NX; i++) {
+            const double end = 0.25 * (NX - 1), x = 0.5 * i - end, y = 0.25 * (j - 0.5 * (NY - 1));
+            ck_assert_double_eq_tol(terrain_height(&f, x, y), kept[j * NX + i], 1e-13);
+            ck_assert_double_eq_tol(terrain_height(&f, 2 * end - x, y), kept[j * NX + i], 1e-12);
+            ck_assert_double_eq_tol(terrain_height(&f, x - 12 * end, y), kept[j * NX + i], 1e-12);
+        }
+}
+END_TEST
+
+// ---- the energy of a step near a surface
+
+/// The pose that a twist, angular before linear, makes of R and p: by the exponential about p.
+static void move_pose(const double *t, mat3 *R, vec3 *p)
+{
+    const vec3 w = vec(t[0], t[1], t[2]), v = vec(t[3], t[4], t[5]), wv = cross(w, v);
+    *p = add(*p, add(v, add(scale(wv, 0.5), scale(cross(w, wv), 1 / 6.))));
+    *R = mmul(quat_rotation(quat_exp(w)), *R);
+}
+
+typedef struct {
+    const lane_model *m;
+    const lane_point_load *s;
+    load_state held;
+    mat3 R_k, R;
+    vec3 p_k, p, z, face;
+    double lag;
+} near_surface;
+
+static double energy_moved(const near_surface *N, const double *t, body_load *L)
+{
+    mat3 R = N->R;
+    vec3 p = N->p;
+    move_pose(t, &R, &p);
+    const vec3 u = sub(add(p, mul(R, load3(N->s->point))), N->held.gap);
+    const touch c = touch_at(N->m, N->s, &N->held, N->R_k, R, u, N->z, &N->face);
+    return add_contact(L, N->m, N->s, &c, 60, N->lag);
+}
+
+/// Its gradient and second derivatives, by differences of the energy, on all kinds of bodies; the friction's plane is that of the
+/// start.
+START_TEST(energy_has_its_derivatives)
+{
+    ctn_model *const model = all_surfaces();
+    lane_model m = {.nsurface = 5, .surfaces = model->surfaces, .relaxation = 0.02};
+    int touching = 0, agree = 0;
+    rng r = {17};
+    for (int k = 0; k < 20000 && touching < 400; k++) {
+        lane_point_load s = {
+            .flags = LOAD_TOUCHES, .surface = 1 + k % 4, .radius = k % 3 ? 0.1 : 0, .grip = 100, .friction = 0.6};
+        near_surface N = {.m = &m, .s = &s};
+        const vec3 arm = random_vector(&r, 0.3), turn = random_vector(&r, 1), step = random_vector(&r, 0.02);
+        store3(s.point, arm);
+        N.p_k = random_vector(&r, 0.9), N.R_k = quat_rotation(quat_exp(turn));
+        N.held.arm = mul(N.R_k, arm), N.held.gap = add(N.p_k, N.held.arm);
+        N.p = add(N.p_k, step), N.R = mmul(quat_rotation(quat_exp(random_vector(&r, 0.1))), N.R_k);
+        N.z = random_vector(&r, 0.01), N.lag = rng_uniform(&r, 0, 4);
+        N.face = face_of(&m, &s, N.held.gap);
+        const double zero[6] = {0}, e = 1.5e-4;
+        const vec3 now = add(N.p, mul(N.R, arm));
+        const double gap = gap_of(&m, &s, now);
+        // inside, deeper than the radius of edges; kinks and corners of the laws are not for differences
+        if (gap > -0.01 || gap < -0.08 || (s.radius == 0 && s.surface == 3)) continue;
+        body_load L = no_load(), none = no_load();
+        energy_moved(&N, zero, &L);
+        const double g[6] = {L.w.n.x, L.w.n.y, L.w.n.z, L.w.f.x, L.w.f.y, L.w.f.z};
+        double P[36], slope = 0, bend = 0, size = 0;
+        for (int j = 0; j < 6; j++) {
+            twist t;
+            t.w = vec(j == 0, j == 1, j == 2), t.v = vec(j == 3, j == 4, j == 5);
+            const wrench w = inertia_times(&L.P, t);
+            const double column[6] = {w.n.x, w.n.y, w.n.z, w.f.x, w.f.y, w.f.z};
+            for (int i = 0; i < 6; i++) P[6 * i + j] = column[i], size = fmax(size, fabs(column[i]));
+        }
+        for (int i = 0; i < 6; i++) {
+            double t[6] = {0}, a[4];
+            for (int d = 0; d < 4; d++) t[i] = e * (d < 2 ? d - 2 : d - 1), a[d] = energy_moved(&N, t, &none);
+            slope = fmax(slope, fabs((a[0] - 8 * a[1] + 8 * a[2] - a[3]) / (12 * e) - g[i]));
+        }
+        for (int i = 0; i < 6; i++)
+            for (int j = 0; j < 6; j++) {
+                double sum = 0;
+                static const double weight[4] = {1 / 12., -8 / 12., 8 / 12., -1 / 12.};
+                for (int a = 0; a < 4; a++)
+                    for (int b = 0; b < 4; b++) {
+                        double t[6] = {0};
+                        t[i] += e * (a < 2 ? a - 2 : a - 1), t[j] += e * (b < 2 ? b - 2 : b - 1);
+                        sum += weight[a] * weight[b] * energy_moved(&N, t, &none);
+                    }
+                bend = fmax(bend, fabs(sum / (e * e) - P[6 * i + j]));
+            }
+        touching++,
+            agree += slope < 1e-9 * size && bend < 1e-7 * size;  // others have a kink of friction, or a fold, within reach
+    }
+    ck_assert_msg(touching == 400 && agree > 350, "%d of %d agree", agree, touching);
+    ctn_model_free(model);
+}
+END_TEST
+
+// ---- what rests
+
+static ctn_batch_config order_2(double dt)
+{
+    ctn_batch_config cfg = ctn_batch_config_default();
+    cfg.method = CTN_COLLOCATION, cfg.order = 2, cfg.dt = dt;
+    return cfg;
+}
+
+/// Steps a model of one free body for a time; where it is goes into q, and how fast into v.
+static void settle(const char *text, double seconds, double *q, double *v)
+{
+    ctn_model *const m = model_of(text);
+    const ctn_batch_config cfg = order_2(1 / 60.);
+    ctn_batch *const b = batch_with(m, &cfg);
+    ck_assert_int_eq(ctn_batch_step(b, (int)(seconds * 60), NULL, NULL), CTN_OK);
+    ctn_batch_state(b, q, v);
+    ctn_batch_free(b), ctn_model_free(m);
+}
+
+#define BALL(x, z)                                                                                                               \
+    "links:\n  - {name: a, position: [" x ", 0, " z "], joint: free, density: 1000, shapes: [{type: sphere, radius: 0.1}]}\n"
+
+/// A ball on top of a sphere sinks by the depth; in a groove between two boxes by what leaves each of them 1/sqrt(2) of the
+/// weight; a block on a slope of a terrain by a quarter of the cosine, and does not creep.
+START_TEST(rests_as_deep)
+{
+    double q[7], v[6];
+    settle("catena: 1\ncontact: {depth: 0.002}\nobstacles: [{type: sphere, radius: 0.5}]\n" BALL("0", "0.61"), 5, q, v);
+    ck_assert_msg(fabs(q[2] - 0.598) < 1e-9 && fabs(v[2]) < 1e-9, "at %.9g, %g m/s", q[2], v[2]);
+    settle(
+        "catena: 1\ncontact: {depth: 0.002, friction: 0}\nobstacles:\n"
+        "  - {type: box, center: [0.7071067811865476, 0, -0.7071067811865476], size: [2, 2, 2], euler: [0, 45 deg, 0]}\n"
+        "  - {type: box, center: [-0.7071067811865476, 0, -0.7071067811865476], size: [2, 2, 2], euler: [0, 45 deg, 0]}\n" BALL(
+            "0.1", "0.3"),
+        10, q, v);
+    const double deep = 0.1 - q[2] * sqrt(0.5);
+    ck_assert_msg(fabs(deep - 0.002 * sqrt(0.5)) < 1e-9 && fabs(q[0]) < 1e-9, "%.9g m deep at %g", deep, q[0]);
+    ck_assert_msg(fabs(v[0]) < 1e-9 && fabs(v[2]) < 1e-9, "%g %g m/s", v[0], v[2]);
+}
+END_TEST
+
+START_TEST(rests_on_a_slope)
+{
+    // 2 m by 0.4 m, 0.3 m higher at the end; a spline that is mirrored is flat at its ends, and straight in the middle
+    char text[2000], path[] = "/tmp/catena-slope-XXXXXX";
+    const int fd = mkstemp(path);
+    FILE *const f = fdopen(fd, "w");
+    for (int j = 0; j < 3; j++)
+        for (int i = 0; i < 101; i++) fprintf(f, "%.17g%s", 0.2 * (0.02 * i), i < 100 ? "," : "\n");
+    fclose(f);
+    const double angle = atan(0.2), depth = 0.002 * 0.25 * cos(angle), up = 0.1 - depth;
+    for (int k = 0; k < 3; k++) {
+        static const char *const methods[] = {"collocation, order: 2", "alpha", "radau"};
+        snprintf(
+            text, sizeof text,
+            "catena: 1\ncontact: {depth: 0.002, friction: 0.5}\nterrain: {file: %s, size: [2, 0.4], position: [0, 0, -0.2]}\n"
+            "links:\n  - {name: a, position: [%.17g, 0, %.17g], euler: [0, %.17g, 0], joint: free, density: 1000, shapes: "
+            "[{type: box, size: [0.3, 0.2, 0.2]}]}\nintegrator: {method: %s, dt: 0.02}\n",
+            path, -0.101 * sin(angle), 0.101 * cos(angle), -angle, methods[k]);
+        ctn_error err;
+        ctn_scene *const scene = ctn_scene_parse(text, strlen(text), "text.yaml", &err);
+        ck_assert_msg(scene != NULL, "%s", err.message);
+        ctn_model *const m = ctn_model_create(scene, &err);
+        const ctn_batch_config cfg = ctn_scene_config(scene);
+        ctn_batch *const b = batch_with(m, &cfg);
+        double q[7], before[7], v[6];
+        ctn_batch_step(b, 500, NULL, NULL), ctn_batch_state(b, before, v);
+        ctn_batch_step(b, 500, NULL, NULL), ctn_batch_state(b, q, v);
+        const double height = q[2] * cos(angle) - q[0] * sin(angle);
+        ck_assert_msg(fabs(height - up) < 2e-8, "%s: %.9g above the slope, not %.9g", methods[k], height, up);
+        for (int i = 0; i < 3; i++)
+            ck_assert_msg(fabs(q[i] - before[i]) < 1e-11 && fabs(v[i]) < 1e-11, "%s: creeps by %g m, %g m/s", methods[k],
+                          q[i] - before[i], v[i]);
+        ctn_batch_free(b), ctn_model_free(m), ctn_scene_free(scene);
+    }
+    unlink(path);
+}
+END_TEST
+
+// ---- methods, energy, bits
+
+/// A ball on a large beam that slides and rolls down it with an arm that swings: methods that share no step agree, to their orders.
+/// With friction it goes straight down: bristles that slide point back along the way of a step, so that where that turns, friction
+/// is of first order.
+START_TEST(methods_agree)
+{
+    static const struct {
+        const char *name;
+        ctn_method method;
+        int stages, steps;
+        double error[2], order[2];  // without friction, with it; of half the steps over this one
+    } ways[] = {{"radau 2", CTN_RADAU, 2, 120, {1e-7, 1e-7}, {2.7, 2.7}},
+                {"radau 3", CTN_RADAU, 3, 60, {1e-9, 5e-6}, {3.3, 0}},
+                {"alpha", CTN_ALPHA, 0, 480, {1e-4, 1e-3}, {0.9, 0}},
+                {"collocation", CTN_COLLOCATION, 0, 480, {2e-3, 2e-3}, {0.9, 0.9}},
+                {"rk4", CTN_RK4, 0, 4000, {1e-12, 1e-12}, {0, 0}},
+                {"semi-implicit", CTN_SEMI_IMPLICIT, 0, 8000, {1e-4, 1e-4}, {0.9, 0.9}},
+                {"variational", CTN_VARIATIONAL, 0, 8000, {1e-6, 1e-4}, {0.9, 0.9}}};
+    for (int rubs = 0; rubs < 2; rubs++) {
+        char text[1000];
+        snprintf(text, sizeof text,
+                 "catena: 1\ncontact: {depth: 0.01, friction: %g}\nobstacles:\n"
+                 "  - {type: capsule, from: [%g, -3, 0], to: [%g, 3, %g], radius: 1}\n"
+                 "links:\n  - {name: a, position: [0.15, 0, %.17g], joint: {type: free, v0: [0.3, %g, -0.07, 0, 0, 0]}, "
+                 "density: 1000, shapes: [{type: sphere, radius: 0.1}]}\n"
+                 "  - {name: arm, parent: a, joint: {type: revolute, axis: [1, 0, 0], damping: 0.01}, mass: 0.2, com: [0, 0, "
+                 "-0.03], inertia: [1e-4, 1e-4, 1e-4, 0, 0, 0]}\n",
+                 rubs ? 0.03 : 0, rubs ? 0 : -0.3, rubs ? 0 : 0.2, rubs ? 0 : 0.1,
+                 rubs ? sqrt(1.091 * 1.091 - 0.15 * 0.15) : 1.1287, rubs ? 0 : 0.5);
+        ctn_model *const m = model_of(text);
+        double reference[16], end[16], error[2];
+        ctn_batch_config cfg = ctn_batch_config_default();
+        cfg.method = CTN_DOP853, cfg.adaptive = true, cfg.dt = 0.6 / 600, cfg.error_tolerance = 1e-10;
+        ctn_batch *b = batch_with(m, &cfg);
+        ck_assert_int_eq(ctn_batch_step(b, 600, NULL, NULL), CTN_OK);
+        ctn_batch_state(b, reference, NULL), ctn_batch_free(b);
+        for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
+            for (int fine = 0; fine < 2; fine++) {
+                cfg = ctn_batch_config_default();
+                cfg.method = ways[k].method, cfg.dt = 0.6 / (ways[k].steps << fine);
+                if (cfg.method == CTN_COLLOCATION || cfg.method == CTN_VARIATIONAL) cfg.order = 2;
+                if (ways[k].stages) cfg.stages = ways[k].stages;
+                b = batch_with(m, &cfg);
+                ck_assert_int_eq(ctn_batch_step(b, ways[k].steps << fine, NULL, NULL), CTN_OK);
+                ctn_batch_state(b, end, NULL), ctn_batch_free(b);
+                error[fine] = coordinate_distance(m, end, reference);
+            }
+            const double order = ways[k].order[rubs];
+            ck_assert_msg(error[1] < ways[k].error[rubs] && (!(order > 0) || log2(error[0] / error[1]) > order),
+                          "%s, friction %d: errors %g and %g", ways[k].name, rubs, error[0], error[1]);
+        }
+        ctn_model_free(m);
+    }
+}
+END_TEST
+
+/// Order 2: no step over obstacles ends with more energy than it begins with, but for rounding.
+START_TEST(energy_never_rises)
+{
+    static const double steps[] = {1 / 240., 1 / 60., 0.05, 0.1};
+    long touched = 0, made = 0;
+    FOR_ALL_SEEDS(seed, 6)
+    for (int h = 0; h < 4; h++) {
+        double q[GROUND_MOST], v[GROUND_MOST], scale = 0;
+        ctn_model *const m = obstacle_model((ground_kind)_i, seed, h % 2 ? 0.01 : 0, q, v);
+        const ctn_batch_config cfg = order_2(steps[h]);
+        ctn_batch *const b = batch_with(m, &cfg);
+        ck_assert_int_eq(ctn_batch_set_state(b, q, v, 0, NULL), CTN_OK);
+        for (int k = 0; k < (int)(5 / cfg.dt); k++) {
+            ctn_step_stats s;
+            ctn_batch_step(b, 1, &s, NULL);
+            if (!k) scale = s.kinetic_before + fabs(s.potential_before);
+            ck_assert_msg(!s.frozen, "seed %llu, step %d: frozen", (unsigned long long)seed, k);
+            ck_assert_msg(s.energy_after <= s.energy_before + 1e-11 * scale && s.created <= 1e-11 * scale,
+                          "seed %llu, dt %g, step %d: from %.12g to %.12g J, created %g", (unsigned long long)seed, cfg.dt, k,
+                          s.energy_before, s.energy_after, s.created);
+            ck_assert_msg(s.dissipated > -1e-11 * scale, "seed %llu: %g J lost", (unsigned long long)seed, s.dissipated);
+            touched += s.spring_after > 0, made++;
+        }
+        ctn_batch_free(b), ctn_model_free(m);
+    }
+    ck_assert_msg(touched > made / 2 || getenv("CTN_SEED"), "%ld of %ld steps in touch", touched, made);
+}
+END_TEST
+
+static const struct {
+    const char *name;
+    ctn_method method;
+    int stages, steps;
+    double dt;
+    bool adaptive;
+} ways[] = {{"collocation", CTN_COLLOCATION, 0, 40, 0.02, false},
+            {"radau 2", CTN_RADAU, 2, 40, 0.02, false},
+            {"radau 3", CTN_RADAU, 3, 20, 0.02, false},
+            {"alpha", CTN_ALPHA, 0, 40, 0.02, false},
+            {"rk4", CTN_RK4, 0, 800, 1e-3, false},
+            {"variational", CTN_VARIATIONAL, 0, 800, 1e-3, false},
+            {"dop853", CTN_DOP853, 0, 20, 0.02, true}};
+enum { WAYS = sizeof ways / sizeof *ways };
+
+static ctn_batch_config config_of_way(int k)
+{
+    ctn_batch_config cfg = ctn_batch_config_default();
+    cfg.method = ways[k].method, cfg.dt = ways[k].dt, cfg.adaptive = ways[k].adaptive;
+    if (cfg.method == CTN_COLLOCATION) cfg.order = 2;
+    if (ways[k].stages) cfg.stages = ways[k].stages;
+    return cfg;
+}
+
+/// On every engine, in batches of any size, on several threads, and after a state was saved. A device's, where there is one or its
+/// twin, too.
+START_TEST(same_bits)
+{
+    enum { WORLDS = 9 };
+    double q[GROUND_MOST], v[GROUND_MOST], rows[2][WORLDS * GROUND_MOST];
+    const int before = ways[_i].steps / 2, after = ways[_i].steps - before;
+    ctn_model *const m = obstacle_model(GROUND_LOOSE, 3, 0.05, q, v);
+    const int nq = m->nq, nv = m->nv;
+    for (int w = 0; w < WORLDS; w++) {
+        q[2] = 0.9 + 0.1 * w;
+        memcpy(rows[0] + w * nq, q, (size_t)nq * sizeof(double)), memcpy(rows[1] + w * nv, v, (size_t)nv * sizeof(double));
+    }
+    const size_t told = (size_t)m->ncontact * CTN_CONTACT_NUMBERS;
+    uint64_t first[WORLDS] = {0}, hash[WORLDS];
+    double *const others = malloc(WORLDS * told * sizeof(double)), *const now = malloc(WORLDS * told * sizeof(double));
+    const char *names[8];
+    int count = 0;
+    for (const ctn_engine *const *e = engines_available(); *e; e++) names[count++] = (*e)->name;
+    if (getenv("CTN_CUDA_LIBRARY")) names[count++] = "cuda";
+    for (int e = 0; e < count; e++)
+        for (int worlds = 1; worlds <= WORLDS; worlds += 4) {
+            ctn_batch_config cfg = config_of_way(_i);
+            cfg.worlds = worlds, cfg.threads = 1 + worlds % 3, cfg.engine = names[e];
+            ctn_batch *b = batch_with(m, &cfg), *const c = batch_with(m, &cfg);
+            ck_assert_int_eq(ctn_batch_set_state(b, rows[0], rows[1], 0, NULL), CTN_OK);
+            ck_assert_int_eq(ctn_batch_step(b, before, NULL, NULL), CTN_OK);
+            const size_t size = ctn_batch_saved_size(b);
+            char *const saved = malloc(size);
+            ctn_batch_save(b, saved);
+            ck_assert_int_eq(ctn_batch_restore(c, saved, size, NULL), CTN_OK);
+            ctn_batch_free(b), b = c;
+            ctn_step_stats s[WORLDS];
+            ck_assert_int_eq(ctn_batch_step(b, after, s, NULL), CTN_OK);
+            ctn_batch_hashes(b, hash);
+            ck_assert_msg(s[0].spring_after > 0 || s[0].spring_before > 0, "it touches nothing");
+            ck_assert_int_eq(ctn_batch_contacts(b, now, NULL), CTN_OK);
+            for (int w = 0; w < worlds; w++) {
+                const size_t at = (size_t)w * told, bytes = told * sizeof(double);
+                if (!first[w]) first[w] = hash[w], memcpy(others + at, now + at, bytes);
+                ck_assert_msg(!memcmp(others + at, now + at, bytes), "%s, world %d of %d: tells other bits", names[e], w, worlds);
+                ck_assert_msg(hash[w] == first[w], "%s, world %d of %d: other bits", names[e], w, worlds);
+            }
+            free(saved), ctn_batch_free(b);
+        }
+    free(others), free(now);
+    ctn_model_free(m);
+}
+END_TEST
+
+// ---- scenes
+
+/// Points and surfaces: their order, frictions, names, what is told of them.
+START_TEST(points_by_surfaces)
+{
+    ctn_model *const m =
+        model_of("catena: 1\nground: true\ncontact: {friction: 0.7}\nobstacles:\n"
+                 "  - {name: ice, type: sphere, radius: 0.5, center: [9, 0, 0], friction: 0.05}\n"
+                 "  - {type: box, size: [1, 1, 1], center: [-9, 0, 0]}\n"
+                 "links:\n  - {name: a, joint: free, position: [0, 0, 2], density: 1000, shapes: [{type: capsule, "
+                 "from: [0, 0, 0], to: [0, 0, 1], radius: 0.1, contact: {points: 3, friction: 0.4}}, {type: box, "
+                 "size: [1, 2, 3], contact: {points: 4}}]}\n");
+    ck_assert_int_eq(ctn_model_ncontact(m), 3 * (3 + 8 + 12 * 2));
+    ck_assert_str_eq(ctn_model_surface(m, 0), "ground");
+    ck_assert_str_eq(ctn_model_surface(m, 1), "ice");
+    ck_assert_str_eq(ctn_model_surface(m, 2), "obstacle.1");
+    ck_assert(!ctn_model_surface(m, 3) && !ctn_model_surface(m, -1));
+    ctn_contact_point p;
+    static const double friction[] = {0.4, 0.05, 0.4}, other[] = {0.7, 0.05, 0.7};
+    for (int k = 0; k < ctn_model_ncontact(m); k++) {
+        ck_assert(ctn_model_contact(m, k, &p));
+        ck_assert(p.surface == k % 3 && p.friction == (k < 9 ? friction : other)[k % 3]);
+        if (k < 9) ck_assert_double_eq_tol(p.point[2], k / 3 / 2., 1e-15);
+        // all others lie on edges: two of three coordinates are at their ends, and the opposite point is there, too
+        const double ends[] = {0.5, 1, 1.5};
+        int sides = 0;
+        for (int i = 0; i < 3; i++) sides += fabs(fabs(p.point[i]) - ends[i]) < 1e-12;
+        ck_assert(k < 9 || sides >= 2);
+    }
+    for (int k = 0; k < m->nload; k++) {
+        const point_load *const s = &m->loads[k], *const t = s + s->opposite;
+        ck_assert(t >= m->loads && t < m->loads + m->nload && (t->surface == s->surface));
+        for (int i = 0; i < 3 && s->opposite; i++) ck_assert_double_eq_tol(s->point[i], -t->point[i], 1e-12);
+        ck_assert((s->opposite != 0) == (s->contact >= 9));
+    }
+    ctn_model_free(m);
+}
+END_TEST
+
+/// Where a ball is that sticks to an obstacle, and which of them it touches.
+START_TEST(contacts_are_told)
+{
+    ctn_model *const m =
+        model_of("catena: 1\ncontact: {depth: 0.002}\nobstacles: [{type: box, size: [1, 1, 1], center: [0, 0, -3]}, "
+                 "{type: sphere, radius: 0.5}]\n" BALL("0", "0.6"));
+    const ctn_batch_config cfg = order_2(1 / 60.);
+    ctn_batch *const b = batch_with(m, &cfg);
+    double x[2][CTN_CONTACT_NUMBERS];
+    ck_assert_int_eq(ctn_batch_step(b, 300, NULL, NULL), CTN_OK);
+    ck_assert_int_eq(ctn_batch_contacts(b, x[0], NULL), CTN_OK);
+    ck_assert(x[0][7] == CTN_APART && x[0][5] == 0 && fabs(x[0][6] + 2.998) < 1e-9);
+    ck_assert_msg(fabs(x[1][2] - 0.498) < 1e-9 && fabs(x[1][6] - 0.002) < 1e-9, "at %g, %g deep", x[1][2], x[1][6]);
+    ck_assert_double_eq_tol(x[1][5], m->bodies[0].subtree_mass * 9.81, 1e-5);
+    ctn_batch_free(b), ctn_model_free(m);
+}
+END_TEST
+
+/// A grey PNG of 2 by 2 pixels of 16 bits, with rows filtered by what is above. Returns its length.
+static size_t put_png(unsigned char *to, const uint16_t pixel[4])
+{
+    unsigned char raw[10] = {0}, packed[64], *at = to;
+    uLongf size = sizeof packed;
+    for (int k = 0; k < 4; k++)
+        raw[1 + 5 * (k / 2) + 2 * (k % 2)] = pixel[k] >> 8, raw[2 + 5 * (k / 2) + 2 * (k % 2)] = pixel[k] & 255;
+    raw[5] = 2;
+    for (int k = 0; k < 4; k++) raw[6 + k] = (unsigned char)(raw[6 + k] - raw[1 + k]);
+    compress(packed, &size, raw, sizeof raw);
+    const unsigned char head[13] = {0, 0, 0, 2, 0, 0, 0, 2, 16, 0, 0, 0, 0};
+    const struct {
+        const char *type;
+        const unsigned char *data;
+        size_t size;
+    } chunks[] = {{"IHDR", head, 13}, {"IDAT", packed, 5}, {"IDAT", packed + 5, size - 5}, {"IEND", packed, 0}};
+    memcpy(at, "\x89PNG\r\n\x1a\n", 8), at += 8;
+    for (size_t k = 0; k < 4; k++) {
+        const size_t n = chunks[k].size;
+        memcpy(at + 4, chunks[k].type, 4), memcpy(at + 8, chunks[k].data, n);
+        const uint32_t sum = (uint32_t)crc32(crc32(0, NULL, 0), at + 4, (uInt)n + 4);
+        for (int i = 0; i < 4; i++)
+            at[i] = (unsigned char)(n >> (24 - 8 * i)), at[8 + n + (size_t)i] = (unsigned char)(sum >> (24 - 8 * i));
+        at += n + 12;
+    }
+    return (size_t)(at - to);
+}
+
+/// Files of heights: what is read of each form, first rows at the highest y, and what is wrong with others, with line and column.
+START_TEST(files_of_heights)
+{
+    unsigned char png[200], damaged[200];
+    const size_t size = put_png(png, (uint16_t[]){0, 65535, 13107, 26214});
+    memcpy(damaged, png, size), damaged[45] ^= 1;
+    const struct {
+        const char *text;
+        size_t size;  // 0: that of the text
+        double heights[4];
+        const char *error;
+    } files[] = {{"# m\n1, 2\n\n 3,4.5e0 \n", 0, {1, 2, 3, 4.5}, NULL},
+                 {"P2 2 2 # white:\n4\n0 4 1 2\n", 0, {-1, 1, -0.5, 0}, NULL},
+                 {"P5\n2 2\n200\n\0\xc8\x32\x64", 15, {-1, 1, -0.5, 0}, NULL},
+                 {"P5 2 2 1000\n\0\0\3\xe8\0\xfa\1\xf4", 20, {-1, 1, -0.5, 0}, NULL},
+                 {(const char *)png, size, {-1, 1, -0.6, -0.2}, NULL},
+                 {"1,2\n3,x\n", 0, {0}, ":2:3: cell 2: expected a height, m, a finite number"},
+                 {"1,2\n3,nan\n", 0, {0}, ":2:3: cell 2: expected a height"},
+                 {"1,2\n3\n", 0, {0}, ":2:2: expected 2 heights, as in the first row, found fewer"},
+                 {"1,2\n3,4,5\n", 0, {0}, ":2:4: expected 2 heights, as in the first row, found more"},
+                 {"1,2\n3 4\n", 0, {0}, ":2:3: expected a comma after cell 1"},
+                 {"1,2\n", 0, {0}, ":1:1: expected at least 2 heights in each of 2 rows, found 2 in 1"},
+                 {"P5 4097 2 255\n", 0, {0}, ":1:1: expected at most 4096 by 4096 heights, found 4097 by 2"},
+                 {"P5 4096 4096 255\nabc", 0, {0}, ":1:1: the image ends too early"},
+                 {"P2 2 2 4\n1 2\n3 5\n", 0, {0}, ":3:1: pixel 2 of row 2: expected a whole number from 0 to 4"},
+                 {"P2 2 2\n", 0, {0}, "expected the head of a PGM image"},
+                 {(const char *)damaged, size, {0}, ":1:1: the pixels of the PNG image are damaged, or end too early"}};
+    char text[600], path[] = "/tmp/catena-heights-XXXXXX";
+    close(mkstemp(path));
+    for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
+        const bool table = files[k].text[0] == '1' || files[k].text[0] == '#';
+        const size_t n = files[k].size ? files[k].size : strlen(files[k].text);
+        FILE *const f = fopen(path, "wb");
+        ck_assert(fwrite(files[k].text, 1, n, f) == n && fclose(f) == 0);
+        ctn_error err;
+        for (int range = 0; range < 2; range++) {
+            snprintf(text, sizeof text,
+                     "catena: 1\nterrain: {file: %s, size: [2, 1]%s}\nlinks:\n  - {name: a, joint: free, "
+                     "density: 1, shapes: [{type: sphere, radius: 1}]}\n",
+                     path, range ? ", height: [-1, 1]" : "");
+            ctn_scene *const scene = ctn_scene_parse(text, strlen(text), "text.yaml", &err);
+            if (range == table) {
+                ck_assert_msg(!scene && strstr(err.message, "text.yaml:2:17: terrain.file: "), "file %zu: %s", k, err.message);
+                ck_assert(strstr(err.message, table ? "`height` is for images" : "give `height: [of black, of white]`, m"));
+            } else if (files[k].error)
+                ck_assert_msg(!scene && !strncmp(err.message, path, strlen(path)) && strstr(err.message, files[k].error),
+                              "file %zu: %s", k, err.message);
+            else {
+                ck_assert_msg(scene != NULL, "file %zu: %s", k, err.message);
+                ctn_model *const m = ctn_model_create(scene, NULL);
+                for (int i = 0; i < 4; i++)
+                    ck_assert_double_eq_tol(terrain_height(m->surfaces, i % 2 ? 1 : -1, i / 2 ? -0.5 : 0.5), files[k].heights[i],
+                                            1e-14);
+                ctn_model_free(m);
+            }
+            ctn_scene_free(scene);
+        }
+    }
+    unlink(path);
+}
+END_TEST
+
+/// What is warned of, and what is refused of models.
+START_TEST(warnings_and_refusals)
+{
+    ctn_error err;
+    static const char deep[] = "catena: 1\nobstacles: [{name: rock, type: sphere, radius: 0.5}]\n" BALL("0", "0.3");
+    ctn_scene *scene = ctn_scene_parse(deep, strlen(deep), "text.yaml", &err);
+    ctn_model *m = ctn_model_create(scene, &err);
+    ck_assert(warn_of_depth(scene, m));
+    ck_assert_msg(strstr(ctn_scene_warnings(scene), "'a' starts 0.3 m deep in 'rock', where it rests"), "%s",
+                  ctn_scene_warnings(scene));
+    ctn_batch_config cfg = order_2(0.01);
+    cfg.parallel = CTN_PARALLEL_LINKS;
+    ck_assert(!ctn_batch_create(m, &cfg, &err) && strstr(err.message, "links takes no `obstacles` and no `terrain`"));
+    ck_assert(!ctn_tape_create(m, &(ctn_batch_config){.method = CTN_COLLOCATION, .order = 2, .worlds = 1, .dt = 0.01}, 4, &err));
+    ctn_model_free(m), ctn_scene_free(scene);
+    // too many pairs
+    char *const many = malloc(400000);
+    size_t n = (size_t)sprintf(many, "catena: 1\nobstacles:\n");
+    for (int k = 0; k < 1000; k++) n += (size_t)sprintf(many + n, "  - {type: sphere, radius: 0.1, center: [%d, 0, 0]}\n", k);
+    n += (size_t)sprintf(many + n,
+                         "links:\n  - {chain: {name: r, count: 100, step: [0.1, 0, 0], joint: ball, density: 1000, shapes: "
+                         "[{type: sphere, radius: 0.01}]}}\n");
+    scene = ctn_scene_parse(many, n, "text.yaml", &err);
+    ck_assert_msg(scene != NULL, "%s", err.message);
+    ck_assert(!ctn_model_create(scene, &err));
+    ck_assert_msg(strstr(err.message,
+                         "100 points of links and 1000 surfaces make 100000 pairs that may touch; a scene has at most "
+                         "65536"),
+                  "%s", err.message);
+    free(many), ctn_scene_free(scene);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *const suite = suite_create("obstacles");
+    TCase *const t = tcase_create("obstacles");
+    tcase_set_timeout(t, 300);
+    tcase_add_test(t, gaps_are_distances);
+    tcase_add_test(t, derivatives_are_differences);
+    tcase_add_test(t, terrain_goes_through_heights);
+    tcase_add_test(t, energy_has_its_derivatives);
+    tcase_add_test(t, rests_as_deep);
+    tcase_add_test(t, rests_on_a_slope);
+    tcase_add_test(t, methods_agree);
+    tcase_add_loop_test(t, energy_never_rises, 0, GROUND_KINDS);
+    tcase_add_loop_test(t, same_bits, 0, WAYS);
+    tcase_add_test(t, points_by_surfaces);
+    tcase_add_test(t, contacts_are_told);
+    tcase_add_test(t, files_of_heights);
+    tcase_add_test(t, warnings_and_refusals);
+    suite_add_tcase(suite, t);
+    return run_suite(suite);
+}
