@@ -402,7 +402,7 @@ bool touches_ground(const scene_shape *s);
 /// Warns of shapes of links that move which do not touch the ground that the scene has.
 void notice_untouching(ctn_scene *scene);
 
-/// Whether a link has a shape that touches the scene's ground.
+/// Whether a link has a shape that touches the scene's ground or what else is fixed.
 bool link_touches(const ctn_scene *scene, int link);
 
 /// Reads the key `contact` of a shape.
