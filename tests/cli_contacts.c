@@ -158,6 +158,16 @@ START_TEST(plots)
     ck_assert(strstr(script, "normal.ball") && strstr(script, "contact.ball.0.fz") && strstr(script, "29.4") &&
               strstr(script, "49.0"));
     free(script);
+    // what stands on an obstacle that slopes presses it by its weight times the cosine
+    spit("o.yaml", "catena: 1\nobstacles: [{type: box, size: [2, 2, 0.2], center: [0, 0, -0.1], euler: [0, 10 deg, 0]}]\n"
+                   "integrator: {method: collocation, order: 2, dt: 0.01}\nduration: 3\nlinks:\n"
+                   "  - {name: box, position: [0, 0, 0.05], euler: [0, 10 deg, 0], joint: free, mass: 2, inertia: [0.02, 0.02, 0.02, "
+                   "0, 0, 0], shapes: [{type: box, size: [0.2, 0.2, 0.1]}]}\n");
+    EXPECT(0, "", "run", "o.yaml", "-q", "--out", "o.h5");
+    EXPECT(1, "gnuplot", "plot", "o.h5", "--y", "normal", "--out", "o.png");
+    char *const stands = slurp("o.png.gnuplot", NULL);
+    ck_assert_msg(strstr(stands, "19.32"), "the normal force is not 19.32 N");
+    free(stands);
     EXPECT(1, "gnuplot", "plot", "r.h5", "--y", "touching,depth.ball,normal", "--out", "r.png");
     EXPECT(2, "p.h5: 'touching': nothing touches a `ground` in its scene", "plot", "p.h5", "--y", "touching", "--out", "p.png");
     EXPECT(2, "p.h5: 'normal': nothing touches a `ground` in its scene", "plot", "p.h5", "--y", "normal", "--out", "p.png");

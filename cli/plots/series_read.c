@@ -3,6 +3,7 @@
 
 #include "dynamics/model.h"
 #include "sim/base/status.h"
+#include "sim/model/surfaces.h"
 
 #include <catena/contact.h>
 #include <math.h>
@@ -47,13 +48,17 @@ static void compute_positions(timeline *t, const series *s, int count, const dou
 /// What is asked for of the contact points of a world, which feel x [ncontact][CTN_CONTACT_NUMBERS].
 static double contacts_sum(const timeline *t, const series *s, const double *x)
 {
-    const double *const n = t->model->ground;
     double sum = s->of == CONTACTS_DEPTH ? -INFINITY : 0;
     for (int k = 0; k < t->model->ncontact; k++, x += CTN_CONTACT_NUMBERS) {
         ctn_contact_point point;
+        double n[3];
         if (!ctn_model_contact(t->model, k, &point) || (s->entry >= 0 && point.link != s->entry)) continue;
         switch (s->of) {
-        case CONTACTS_NORMAL: sum += n[0] * x[3] + n[1] * x[4] + n[2] * x[5]; break;
+        case CONTACTS_NORMAL:
+            if (!(x[7] > CTN_APART)) break;
+            surface_normal(t->model, point.surface, x, n);
+            sum += n[0] * x[3] + n[1] * x[4] + n[2] * x[5];
+            break;
         case CONTACTS_DEPTH: sum = x[6] <= sum ? sum : x[6]; break;
         case CONTACTS_TOUCHING: sum += x[7] > CTN_APART; break;
         case CONTACTS_STICKING: sum += x[7] == CTN_STICKS; break;

@@ -380,8 +380,13 @@ bool marks_contacts(const marks *m, const double *R, const double *p, const doub
         const ctn_touch touch = x[7] == CTN_STICKS ? CTN_STICKS : x[7] == CTN_SLIDES ? CTN_SLIDES : CTN_APART;
         brush dark = brush_of(lines, black, 1, 0), bright = brush_of(lines, colors[touch], 3, 0);
         double at[3], end[3];
+        if (c->at.surface && !touch) continue;  // the point is there once already, or above nothing
         rotated(R + 9 * (size_t)c->at.link, c->at.point, at);
-        for (int i = 0; i < 3; i++) at[i] += p[3 * (size_t)c->at.link + (size_t)i] - c->at.radius * m->normal[i];
+        for (int i = 0; i < 3; i++) {
+            // of what is not the ground about where the force comes from
+            const double n = c->at.surface ? force[i] / fmax(vector_length(force), 1e-300) : m->normal[i];
+            at[i] += p[3 * (size_t)c->at.link + (size_t)i] - c->at.radius * n;
+        }
         const double share = fmin(vector_length(force) / c->weight, 3) / fmax(vector_length(force), 1e-300);
         along(at, m->reach * share, force, end);
         if (touch) arrow(&bright, at, end, 0.12 * m->reach), disc(&dark, at, 10);

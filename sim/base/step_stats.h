@@ -9,6 +9,7 @@
 #ifndef CATENA_STEP_STATS_H
 #define CATENA_STEP_STATS_H
 
+// clang-format off: a row a line, as tests/walk.sh reads them
 #define STEP_STATS(stat)                                                                                                         \
     stat(steps, long, TOTAL, c->steps, "1", "steps of dt since the record before")                                               \
     stat(iterations, long, TOTAL, c->iterations, "1", "Newton iterations since the record before")                               \
@@ -51,6 +52,7 @@
     stat(sliding, int, LAST, c->sliding, "1", "those of them that slide")                                                        \
     stat(depth, double, MOST, c->depth, "m",                                                                                     \
          "depth of the deepest contact point after a step since the record before; below 0: how far above the ground")
+// clang-format on
 
 #define COUNT_STAT(member, type, adds, of, unit, about) +1
 enum { STEP_STATS_MEMBERS = 0 STEP_STATS(COUNT_STAT) };

@@ -5,7 +5,7 @@
 
 #include "dynamics/lane_scalar.h"
 
-#include "contact/terrain.h"
+#include "contact/surface.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,6 +14,12 @@
 int count_surfaces(const ctn_scene *scene)
 {
     return scene->contact.ground + scene->contact.nobstacle + (scene->contact.terrain.columns > 0);
+}
+
+void surface_normal(const ctn_model *m, int k, const double *x, double *n)
+{
+    if (k) store3(n, stand_at(&m->surfaces[k - 1], load3(x), NULL).face);
+    else memcpy(n, m->ground, 3 * sizeof *n);
 }
 
 double surface_friction(const ctn_scene *scene, int k)

@@ -15,6 +15,9 @@ void free_surfaces(ctn_model *m);
 /// The friction of surface k (0: the ground), NAN: it says none.
 double surface_friction(const ctn_scene *scene, int k);
 
+/// The unit normal n of surface k (0: the ground) at a place x, m: about an edge that of the nearer face.
+void surface_normal(const ctn_model *m, int k, const double *x, double *n);
+
 /// How high a terrain is at (x, y) from its middle, above that, m.
 double terrain_height(const fixed_surface *terrain, double x, double y);
 

@@ -56,7 +56,7 @@ bool touches_ground(const scene_shape *s) { return s->type != SHAPE_MESH || (s->
 bool link_touches(const ctn_scene *scene, int link)
 {
     const scene_link *const l = &scene->links[link];
-    for (int i = 0; i < l->nshape && scene->contact.ground && link_moves(scene, link); i++)
+    for (int i = 0; i < l->nshape && has_surfaces(&scene->contact) && link_moves(scene, link); i++)
         if (touches_ground(&l->shapes[i]) && l->shapes[i].touch != TOUCH_NO) return true;
     return false;
 }

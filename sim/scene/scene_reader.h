@@ -399,7 +399,7 @@ bool read_heights(source *s, const node *n, const double *range, scene_terrain *
 /// Whether there is anything of a shape to touch: not of a mesh that could not be read.
 bool touches_ground(const scene_shape *s);
 
-/// Whether a link has a shape that touches the scene's ground.
+/// Whether a link has a shape that touches the scene's ground or what else is fixed.
 bool link_touches(const ctn_scene *scene, int link);
 
 /// Reads the key `contact` of a shape.
