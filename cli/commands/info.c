@@ -175,7 +175,9 @@ static void print_contact(const setup *s)
     if (c->ground) printf("ground     height %g m along %g %g %g, ", c->height, c->normal[0], c->normal[1], c->normal[2]);
     else printf("contact    ");
     const int surfaces = m->nsurface + c->ground;
-    if (m->nsurface) printf("%d points of links by %d surface%s", m->ncontact / surfaces, surfaces, plural(surfaces));
+    if (m->nsurface)
+        printf("%d point%s of links by %d surface%s", m->ncontact / surfaces, plural(m->ncontact / surfaces), surfaces,
+               plural(surfaces));
     else printf("%d contact point%s of links", m->ncontact, plural(m->ncontact));
     if (m->ncontact && least < most) printf(", depth %.3g to %.3g m, relaxation %.3g s", least, most, m->relaxation);
     else if (m->ncontact) printf(", depth %.3g m, relaxation %.3g s", most, m->relaxation);
