@@ -253,6 +253,7 @@ static bool line_of(const subject *s, const char *name, int way, char line[200])
     ctn_batch_free(b);
     if (!b) return false;
     if (ways[way].solver != CTN_NEWTON && s->nv > 12) return false;
+    if (ways[way].adaptive && method == CTN_ALPHA && ctn_model_ncontact(s->model)) return false;  // thousands of parts a step
     if (large && (ways[way].adaptive || method == CTN_VARIATIONAL ||
                   (!explicit && (ways[way].number > 2 || ctn_model_nlink(s->model) >= 1000))))
         return false;

@@ -587,8 +587,8 @@ START_TEST(methods_that_take_none)
         const char *message;
     } bad[] = {{CTN_VARIATIONAL, 2, CTN_NEWTON, "method: variational takes a `fluid` without drag alone; take radau"},
                {CTN_VARIATIONAL, 4, CTN_NEWTON, "method: variational takes a `fluid` without drag alone; take radau"},
-               {CTN_COLLOCATION, 4, CTN_NEWTON, "order: collocation takes `springs`, `forces`, a `fluid`"},
-               {CTN_COLLOCATION, 2, CTN_LM, "solver: lm takes no `springs`, `forces`, `fluid`"}};
+               {CTN_COLLOCATION, 4, CTN_NEWTON, "order: collocation takes `springs`, `forces`, thrusters, a `fluid`"},
+               {CTN_COLLOCATION, 2, CTN_LM, "solver: lm takes no `springs`, `forces`, thrusters, `fluid`"}};
     ctn_model *const m = model_of(EEL("fluid: {drag: {normal: 3, tangential: 1}}\n"));
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
         ctn_batch_config cfg = ctn_batch_config_default();
