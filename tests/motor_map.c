@@ -279,13 +279,13 @@ START_TEST(gradients)
                     if (which == 0) s[j] += step;
                     else if (which == 1) move(q, j, step, x);
                     else if (which == 2) w[j] += step;
-                    else t[0][j] += step;
+                    else (&t[0][0])[j] += step;
                     f[side] = number_of(tape, x, w, t[0], s, weight);
                 }
                 const double by = (f[1] - f[0]) / (2 * e), got = which == 0   ? by_u[j]
                                                                  : which == 1 ? by_q[j]
                                                                  : which == 2 ? by_v[j]
-                                                                              : by_tau[0][j];
+                                                                              : (&by_tau[0][0])[j];
                 ck_assert_msg(fabs(by - got) < 1e-7 * (1 + fabs(by)) + 1e-6 * (which > 0) * (1 + fabs(by)),
                               "variant %d, by %s[%d]: %.12g, by differences %.12g", variant,
                               (const char *const[]){"u", "q", "v", "tau"}[which], j, got, by);
