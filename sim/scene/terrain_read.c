@@ -104,7 +104,7 @@ static long next_number(const char **at, const char *end, int *line)
         else *line += *(*at)++ == '\n';
     }
     if (*at == end || **at < '0' || **at > '9') return -1;
-    while (*at < end && **at >= '0' && **at <= '9') x = x > 1000000 ? x : 10 * x + (*(*at)++ - '0');
+    for (; *at < end && **at >= '0' && **at <= '9'; ++*at) x = x > 1000000 ? x : 10 * x + (**at - '0');
     return x;
 }
 
