@@ -14,8 +14,6 @@
 #include "dynamics/lane_model.h"
 #include "dynamics/spatial.h"
 
-#include <math.h>
-
 /// Where a coordinate lies on an axis of n nodes: after node i by the share t; and -1 where it is mirrored, else 1.
 typedef struct {
     int i;
