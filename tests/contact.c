@@ -7,6 +7,7 @@
 #include "sim/model/contact_points.h"
 #include "sim/model/model.h"
 #include "tests/golden.h"
+#include "tests/ground_checks.h"
 #include "tests/ground_scenes.h"
 #include "tests/random_scene.h"
 #include "tests/scene_check.h"
@@ -403,46 +404,10 @@ END_TEST
 /// On every engine, in batches of any size, and after a state was saved.
 START_TEST(same_bits)
 {
-    enum { WORLDS = 9 };
-    double q[GROUND_MOST], v[GROUND_MOST], rows[2][WORLDS * GROUND_MOST];
-    const int before = ways[_i].steps / 2, after = ways[_i].steps - before;
-    for (int seed = 1; seed < 3; seed++) {
-        ctn_model *const m = ground_model(GROUND_TREE, (uint64_t)seed, 0.05, q, v);
-        const int nq = m->nq, nv = m->nv;
-        for (int w = 0; w < WORLDS; w++) {
-            q[2] = 0.6 + 0.1 * w;
-            memcpy(rows[0] + w * nq, q, (size_t)nq * sizeof(double)), memcpy(rows[1] + w * nv, v, (size_t)nv * sizeof(double));
-        }
-        const size_t told = (size_t)m->ncontact * CTN_CONTACT_NUMBERS;
-        uint64_t first[WORLDS] = {0}, hash[WORLDS];
-        double *const others = malloc(WORLDS * told * sizeof(double)), *const now = malloc(WORLDS * told * sizeof(double));
-        for (const ctn_engine *const *e = engines_available(); *e; e++)
-            for (int count = 1; count <= WORLDS; count += 4) {
-                ctn_batch_config cfg = config_of_way(_i);
-                cfg.worlds = count, cfg.threads = 1 + count % 3, cfg.engine = (*e)->name;
-                ctn_batch *b = batch_with(m, &cfg), *const c = batch_with(m, &cfg);
-                ck_assert_int_eq(ctn_batch_set_state(b, rows[0], rows[1], 0, NULL), CTN_OK);
-                ck_assert_int_eq(ctn_batch_step(b, before, NULL, NULL), CTN_OK);
-                const size_t size = ctn_batch_saved_size(b);
-                char *const saved = malloc(size);
-                ctn_batch_save(b, saved);
-                ck_assert_int_eq(ctn_batch_restore(c, saved, size, NULL), CTN_OK);
-                ctn_batch_free(b), b = c;
-                ctn_step_stats s[WORLDS];
-                ck_assert_int_eq(ctn_batch_step(b, after, s, NULL), CTN_OK);
-                ctn_batch_hashes(b, hash);
-                ck_assert_msg(s[0].spring_after > 0 || s[0].spring_before > 0, "it touches nothing");
-                ck_assert_int_eq(ctn_batch_contacts(b, now, NULL), CTN_OK);
-                for (int w = 0; w < count; w++) {
-                    const size_t at = (size_t)w * told, bytes = told * sizeof(double);
-                    if (!first[w]) first[w] = hash[w], memcpy(others + at, now + at, bytes);
-                    ck_assert_msg(!memcmp(others + at, now + at, bytes), "%s, world %d of %d: tells other bits", (*e)->name, w,
-                                  count);
-                    ck_assert_msg(hash[w] == first[w], "%s, world %d of %d: other bits", (*e)->name, w, count);
-                }
-                free(saved), ctn_batch_free(b);
-            }
-        free(others), free(now);
+    for (uint64_t seed = 1; seed < 3; seed++) {
+        double q[GROUND_MOST], v[GROUND_MOST];
+        ctn_model *const m = ground_model(GROUND_TREE, seed, 0.05, q, v);
+        check_bits_of_contact(m, config_of_way(_i), q, v, 0.6, ways[_i].steps / 2, ways[_i].steps);
         ctn_model_free(m);
     }
 }

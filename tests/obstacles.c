@@ -6,6 +6,7 @@
 #include "sim/model/contact_points.h"
 #include "sim/model/model.h"
 #include "sim/model/surfaces.h"
+#include "tests/ground_checks.h"
 #include "tests/ground_scenes.h"
 #include "tests/random_scene.h"
 #include "tests/scene_check.h"
@@ -376,23 +377,10 @@ START_TEST(energy_never_rises)
     long touched = 0, made = 0;
     FOR_ALL_SEEDS(seed, 6)
     for (int h = 0; h < 4; h++) {
-        double q[GROUND_MOST], v[GROUND_MOST], scale = 0;
+        double q[GROUND_MOST], v[GROUND_MOST];
         ctn_model *const m = obstacle_model((ground_kind)_i, seed, h % 2 ? 0.01 : 0, q, v);
-        const ctn_batch_config cfg = order_2(steps[h]);
-        ctn_batch *const b = batch_with(m, &cfg);
-        ck_assert_int_eq(ctn_batch_set_state(b, q, v, 0, NULL), CTN_OK);
-        for (int k = 0; k < (int)(5 / cfg.dt); k++) {
-            ctn_step_stats s;
-            ctn_batch_step(b, 1, &s, NULL);
-            if (!k) scale = s.kinetic_before + fabs(s.potential_before);
-            ck_assert_msg(!s.frozen, "seed %llu, step %d: frozen", (unsigned long long)seed, k);
-            ck_assert_msg(s.energy_after <= s.energy_before + 1e-11 * scale && s.created <= 1e-11 * scale,
-                          "seed %llu, dt %g, step %d: from %.12g to %.12g J, created %g", (unsigned long long)seed, cfg.dt, k,
-                          s.energy_before, s.energy_after, s.created);
-            ck_assert_msg(s.dissipated > -1e-11 * scale, "seed %llu: %g J lost", (unsigned long long)seed, s.dissipated);
-            touched += s.spring_after > 0, made++;
-        }
-        ctn_batch_free(b), ctn_model_free(m);
+        check_energy_falls(m, steps[h], 5, q, v, seed, &touched, &made);
+        ctn_model_free(m);
     }
     ck_assert_msg(touched > made / 2 || getenv("CTN_SEED"), "%ld of %ld steps in touch", touched, made);
 }
@@ -426,48 +414,9 @@ static ctn_batch_config config_of_way(int k)
 /// twin, too.
 START_TEST(same_bits)
 {
-    enum { WORLDS = 9 };
-    double q[GROUND_MOST], v[GROUND_MOST], rows[2][WORLDS * GROUND_MOST];
-    const int before = ways[_i].steps / 2, after = ways[_i].steps - before;
+    double q[GROUND_MOST], v[GROUND_MOST];
     ctn_model *const m = obstacle_model(GROUND_LOOSE, 3, 0.05, q, v);
-    const int nq = m->nq, nv = m->nv;
-    for (int w = 0; w < WORLDS; w++) {
-        q[2] = 0.9 + 0.1 * w;
-        memcpy(rows[0] + w * nq, q, (size_t)nq * sizeof(double)), memcpy(rows[1] + w * nv, v, (size_t)nv * sizeof(double));
-    }
-    const size_t told = (size_t)m->ncontact * CTN_CONTACT_NUMBERS;
-    uint64_t first[WORLDS] = {0}, hash[WORLDS];
-    double *const others = malloc(WORLDS * told * sizeof(double)), *const now = malloc(WORLDS * told * sizeof(double));
-    const char *names[8];
-    int count = 0;
-    for (const ctn_engine *const *e = engines_available(); *e; e++) names[count++] = (*e)->name;
-    if (getenv("CTN_CUDA_LIBRARY")) names[count++] = "cuda";
-    for (int e = 0; e < count; e++)
-        for (int worlds = 1; worlds <= WORLDS; worlds += 4) {
-            ctn_batch_config cfg = config_of_way(_i);
-            cfg.worlds = worlds, cfg.threads = 1 + worlds % 3, cfg.engine = names[e];
-            ctn_batch *b = batch_with(m, &cfg), *const c = batch_with(m, &cfg);
-            ck_assert_int_eq(ctn_batch_set_state(b, rows[0], rows[1], 0, NULL), CTN_OK);
-            ck_assert_int_eq(ctn_batch_step(b, before, NULL, NULL), CTN_OK);
-            const size_t size = ctn_batch_saved_size(b);
-            char *const saved = malloc(size);
-            ctn_batch_save(b, saved);
-            ck_assert_int_eq(ctn_batch_restore(c, saved, size, NULL), CTN_OK);
-            ctn_batch_free(b), b = c;
-            ctn_step_stats s[WORLDS];
-            ck_assert_int_eq(ctn_batch_step(b, after, s, NULL), CTN_OK);
-            ctn_batch_hashes(b, hash);
-            ck_assert_msg(s[0].spring_after > 0 || s[0].spring_before > 0, "it touches nothing");
-            ck_assert_int_eq(ctn_batch_contacts(b, now, NULL), CTN_OK);
-            for (int w = 0; w < worlds; w++) {
-                const size_t at = (size_t)w * told, bytes = told * sizeof(double);
-                if (!first[w]) first[w] = hash[w], memcpy(others + at, now + at, bytes);
-                ck_assert_msg(!memcmp(others + at, now + at, bytes), "%s, world %d of %d: tells other bits", names[e], w, worlds);
-                ck_assert_msg(hash[w] == first[w], "%s, world %d of %d: other bits", names[e], w, worlds);
-            }
-            free(saved), ctn_batch_free(b);
-        }
-    free(others), free(now);
+    check_bits_of_contact(m, config_of_way(_i), q, v, 0.9, ways[_i].steps / 2, ways[_i].steps);
     ctn_model_free(m);
 }
 END_TEST
@@ -582,6 +531,7 @@ START_TEST(files_of_heights)
                  {"P5 4097 2 255\n", 0, {0}, ":1:1: expected at most 4096 by 4096 heights, found 4097 by 2"},
                  {"P5 4096 4096 255\nabc", 0, {0}, ":1:1: the image ends too early"},
                  {"P2 2 2 4\n1 2\n3 5\n", 0, {0}, ":3:1: pixel 2 of row 2: expected a whole number from 0 to 4"},
+                 {"P2 2 2 4\n1 20000000\n3 4\n", 0, {0}, ":2:1: pixel 2 of row 1: expected a whole number from 0 to 4"},
                  {"P2 2 2\n", 0, {0}, "expected the head of a PGM image"},
                  {(const char *)damaged, size, {0}, ":1:1: the pixels of the PNG image are damaged, or end too early"}};
     char text[600], path[] = "/tmp/catena-heights-XXXXXX";
