@@ -28,6 +28,9 @@
 /// D = P (c - c_k + r Q n), P = 1 - n n'. Where a surface is not flat, friction stands on the plane that it had as the solve began;
 /// the pass that corrects it takes that of the solution. What is stored in bristles that the plane has turned away from, counts as
 /// taken. (docs/theory.md 4.12)
+///
+/// *As published* [Pan, Manocha 2018, eq. 9] (m->published), by order 2 on the ground alone: the energy D1 d^2 + D2 d^2 |D/h|^2 of
+/// a step, k = 2 D1, which remembers nothing. It rubs by the square of the depth, and the more the smaller the step.
 #ifndef CATENA_CONTACT_LAW_H
 #define CATENA_CONTACT_LAW_H
 
@@ -182,9 +185,29 @@ FN touch_gradient gradient_of_touch(const lane_point_load *s, const touch *c, ve
     return t;
 }
 
+/// D2 d^2 |D/h|^2 as friction; it pushes, too, as d is in it.
+FN friction_law rub_as_published(const lane_point_load *s, const touch *c, real drag)
+{
+    const real d = depth_of(c->gap), e = rset(2) * s->damping * drag * drag * d * d;
+    friction_law F = rub_on(c->face, c->s, e, rset(0));  // the tangents
+    F.g = scale(c->s, e), F.E = rset(0.5) * e * dot(c->s, c->s), F.k1 = F.k2 = e;
+    return F;
+}
+
+/// The normal force of a contact point in a step.
+FN normal_law press_in_step(const lane_model *m, const lane_point_load *s, const touch *c, real drag)
+{
+    normal_law N = press_on(m, s, c->from, c->gap, drag);
+    if (!m->published) return N;
+    const real e = rset(2) * s->damping * drag * drag * dot(c->s, c->s), d = depth_of(c->gap);
+    N.force = fmadd(e, d, N.force), N.stiffness = N.stiffness + sel(gt(d, rset(0)), e, rset(0));
+    return N;
+}
+
 /// Friction in a step, as the normal force of press_on(): bristles have the same damper.
 FN friction_law rub_in_step(const lane_model *m, const lane_point_load *s, const touch *c, real drag, real cap)
 {
+    if (m->published) return rub_as_published(s, c, drag);
     const real t = m->relaxation * drag, one = rset(1);
     return rub_on(c->face, sub_scaled(c->s, c->rest, t / (one + t)), fmadd(s->grip, t, s->grip), cap);
 }
@@ -204,11 +227,31 @@ FN void add_bend(body_load *L, vec3 r, sym3 H, real l)
     L->P = inertia_add(L->P, P);
 }
 
+/// Adds the second derivative of D2 d^2 |D/h|^2 by the gap and by D, which has either sign: as curvature.
+FN void add_mixed_block(body_load *L, const lane_point_load *s, const touch *c, real drag)
+{
+    const real e = rset(-4) * s->damping * drag * drag * depth_of(c->gap);
+    const vec3 way = scale(c->s, e);
+    const wrench n = force_at(c->arm, c->n);
+    wrench t;
+    t.n = tangent_turn(s, c, way), t.f = way;
+    inertia6 P;
+    P.A.xx = rset(2) * n.n.x * t.n.x, P.A.yy = rset(2) * n.n.y * t.n.y, P.A.zz = rset(2) * n.n.z * t.n.z;
+    P.A.xy = fmadd(n.n.x, t.n.y, n.n.y * t.n.x), P.A.xz = fmadd(n.n.x, t.n.z, n.n.z * t.n.x);
+    P.A.yz = fmadd(n.n.y, t.n.z, n.n.z * t.n.y);
+    P.B.x = add_scaled(scale(n.n, t.f.x), t.n, n.f.x), P.B.y = add_scaled(scale(n.n, t.f.y), t.n, n.f.y);
+    P.B.z = add_scaled(scale(n.n, t.f.z), t.n, n.f.z);
+    P.D.xx = rset(2) * n.f.x * t.f.x, P.D.yy = rset(2) * n.f.y * t.f.y, P.D.zz = rset(2) * n.f.z * t.f.z;
+    P.D.xy = fmadd(n.f.x, t.f.y, n.f.y * t.f.x), P.D.xz = fmadd(n.f.x, t.f.z, n.f.z * t.f.x);
+    P.D.yz = fmadd(n.f.y, t.f.z, n.f.z * t.f.y);
+    L->P = inertia_add(L->P, P);
+}
+
 /// Adds what a contact point does in a step, with the normal force `lag` of the pass before; drag as of press_on(). Returns its
 /// energy.
 FN real add_contact(body_load *L, const lane_model *m, const lane_point_load *s, const touch *c, real drag, real lag)
 {
-    const normal_law N = press_on(m, s, c->from, c->gap, drag);
+    const normal_law N = press_in_step(m, s, c, drag);
     const friction_law F = rub_in_step(m, s, c, drag, s->friction * lag);
     const touch_gradient t = gradient_of_touch(s, c, F.g, N.force);
     L->w = wrench_add(L->w, t.w);
@@ -217,6 +260,7 @@ FN real add_contact(body_load *L, const lane_model *m, const lane_point_load *s,
     add_way_block(L, cross(c->arm, c->n), c->n, N.stiffness);
     add_way_block(L, tangent_turn(s, c, F.t1), F.t1, F.k1);
     add_way_block(L, tangent_turn(s, c, F.t2), F.t2, F.k2);
+    if (m->published) add_mixed_block(L, s, c, drag);
     if (s->surface && any_of(gt(N.force, rset(0)))) {
         sym3 H;
         stand_at(surface_of(m, s), c->x, &H);

@@ -161,7 +161,7 @@ enum load_flag {
     double bears, rest; /* N, m: the weight of its tree, which makes it sink so deep */                                          \
     int rubs;           /* whether its friction is its shape's own, not the ground's */
 #define LOAD_CONSTANTS(number)                                                                                                   \
-    number stiffness, damping; /* N/m, N s/m; LOAD_SQUARE N s^2/m^2, LOAD_PUBLISHED kg, `axial` likewise */                      \
+    number stiffness, damping; /* N/m, N s/m; LOAD_SQUARE N s^2/m^2, LOAD_PUBLISHED kg, `axial` likewise; D2 of contact */       \
     number point[3];           /* m, body frame */                                                                               \
     number anchor[3];          /* m, world */                                                                                    \
     number force[3];           /* N */                                                                                           \
@@ -278,6 +278,7 @@ struct ctn_model {
     int nmotor;
     int ncontrol;  // numbers that all motors are told as targets
     int ncontact;  // how many of the loads are contact points
+    bool published;     // these go by the law as published (contact/law.h)
     double depth;  // m, the largest `rest` of these
     bool critical;      // they are damped critically from there
     int nsurface;  // of what they touch, but for the ground

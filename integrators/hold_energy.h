@@ -159,6 +159,8 @@ KERNEL void find_kept(const lane_model *m, const position_state *S, const solved
 {
     for (int r = 0; r < m->nbody; r = m->bodies[r].end) {
         const lane_body *const top = &m->bodies[r];
+        kept[r].inner = kept[r].whole = rset(1), kept[r].middle = zero3();
+        if (m->published) continue;  // that law is as it is
         const bool free = top->kind == JOINT_TRANSLATION;
         tree_books B = {rset(0), rset(0), no_flow(), rset(0)};
         real kinetic = rset(0);

@@ -263,7 +263,7 @@ FN end_touch touch_after(const lane_model *m, const solve *W, int k)
     const lane_point_load *s = &m->loads[k];
     const touch c = contact_at(m, W, k);
     end_touch e;
-    e.gap = c.gap, e.press = press_on(m, s, c.from, c.gap, W->in.drag).force;
+    e.gap = c.gap, e.press = press_in_step(m, s, &c, W->in.drag).force;
     e.kept = kept_slip(s, c.s, W->lag[s->contact], e.press);
     return e;
 }

@@ -40,6 +40,10 @@ FN felt_force felt_at(const lane_model *m, const loads_work *L, int k, vec3 z, r
     const vec3 slides = surface_slide(m, L, k), y = add_scaled(from, slides, m->relaxation);
     felt_force F;
     F.f = sub(scale(on.n, l), rub_on(n, y, s->grip, s->friction * l).g);
+    if (m->published) {  // by the velocity, in the place of D/h
+        const real d = depth_of(on.gap);
+        F.f = sub_scaled(F.f, slides, rset(2) * s->damping * d * d / m->dt);
+    }
     F.arm = sub_scaled(L->at[k].arm, n, s->radius), F.sticks = is_stuck(m, s, from, slides, l);
     return F;
 }

@@ -249,6 +249,61 @@ START_TEST(golden_steps)
 }
 END_TEST
 
+/// Steps of order 2 by the law as published, alone and with the drag as published: points are balls that have hardly a radius.
+START_TEST(published)
+{
+    cJSON *const file = golden_json("contact-chain3", "contact_steps.json");
+    const cJSON *run, *step;
+    static const char *const joints[] = {"joint: free", "parent: a, position: [0.3, 0, 0], joint: {type: revolute, axis: [0, 1, 0]}",
+                                         "parent: b, position: [0.3, 0, 0], joint: {type: revolute, axis: [0, 0.6, 0.8]}"};
+    static const char *const points[] = {"0, 0.3", "0.3", "0.15, 0.3"};
+    int compared = 0, touched = 0;
+    cJSON_ArrayForEach(run, cJSON_GetObjectItem(file, "runs"))
+    {
+        char text[2000];
+        if (number_of(run, "D1") == 0) continue;
+        int n = snprintf(text, sizeof text, "catena: 1\nground: true\ncontact: {law: as-published, D1: %.17g, D2: %.17g}\nlinks:\n",
+                         number_of(run, "D1"), number_of(run, "D2"));
+        for (int k = 0; k < 3; k++) {
+            n += snprintf(text + n, sizeof text - (size_t)n,
+                          "  - {name: %c, %s, mass: 0.6729, com: [0.15, 0, 0], inertia: [0.0002957, 0.006664, 0.006664, 0, 0, 0],\n"
+                          "     shapes: [",
+                          'a' + k, joints[k]);
+            double x[2];
+            const int count = sscanf(points[k], "%lf, %lf", &x[0], &x[1]);
+            for (int i = 0; i < count; i++)
+                n += snprintf(text + n, sizeof text - (size_t)n, "{type: sphere, radius: 1e-12, center: [%.17g, 0, 0]}, ", x[i]);
+            n += snprintf(text + n, sizeof text - (size_t)n, "]}\n");
+        }
+        if (number_of(run, "drag") > 0)
+            snprintf(text + n, sizeof text - (size_t)n, "fluid: {drag: {law: as-published, coefficient: %.17g}}\n",
+                     number_of(run, "drag"));
+        ctn_model *const m = model_of(text);
+        ck_assert_int_eq(ctn_model_ncontact(m), 5);
+        ctn_batch_config cfg = config_of(0, number_of(run, "dt"));
+        cfg.tolerance = 1e-13;
+        ctn_batch *const b = batch_with(m, &cfg);
+        cJSON_ArrayForEach(step, cJSON_GetObjectItem(run, "steps"))
+        {
+            double *const q = golden_numbers(step, "q", 9), *const v = golden_numbers(step, "v", 8), x[9], w[8];
+            if (step == cJSON_GetObjectItem(run, "steps")->child) ck_assert_int_eq(ctn_batch_set_state(b, q, v, 0, NULL), CTN_OK);
+            else {
+                ctn_step_stats s;
+                ctn_batch_step(b, 1, &s, NULL), touched += s.touching > 0;
+                ck_assert_int_le(s.iterations_max, 12);
+            }
+            ctn_batch_state(b, x, w);
+            ck_assert_msg(coordinate_distance(m, x, q) < 1e-10 && relative_error(w, v, 8) < 1e-8, "dt %g, step %d: off by %.3g, %.3g",
+                          number_of(run, "dt"), compared % 21, coordinate_distance(m, x, q), relative_error(w, v, 8));
+            free(q), free(v), compared++;
+        }
+        ctn_batch_free(b), ctn_model_free(m);
+    }
+    ck_assert_msg(compared == 84 && touched > 40, "%d steps, %d touch", compared, touched);
+    cJSON_Delete(file);
+}
+END_TEST
+
 // ---- closed forms
 
 #define BLOCK                                                                                                                    \
@@ -413,6 +468,19 @@ START_TEST(same_bits)
 }
 END_TEST
 
+START_TEST(published_bits)
+{
+    double q[8] = {0, 0, 0, 0.96, 0, 0.28, 0, 0.5}, v[7] = {0.8, 0.2, -0.5, 0.3, 0.5, 0.2, 1};
+    ctn_model *const m = model_of(
+        "catena: 1\nground: true\ncontact: {law: as-published, D1: 800, D2: 60}\nlinks:\n"
+        "  - {name: a, joint: free, " MASS ", shapes: [{type: capsule, from: [-0.2, 0, 0], to: [0.2, 0, 0], radius: 0.05}]}\n"
+        "  - {name: b, parent: a, position: [0.2, 0, 0], joint: {type: revolute, axis: [0, 1, 0]}, " MASS
+        ", shapes: [{type: box, size: [0.4, 0.1, 0.1], center: [0.2, 0, 0]}]}\n");
+    check_bits_of_contact(m, config_of(0, 0.02), q, v, 0.1, 20, 100);
+    ctn_model_free(m);
+}
+END_TEST
+
 // ---- scenes; what takes no ground
 
 #define BALL(contact) LINKS "  - {name: a, joint: free, " MASS ", shapes: [{type: sphere, radius: 1" contact "}]}\n"
@@ -444,8 +512,16 @@ START_TEST(keys)
         {"ground: {normal: [0, 0, 0]}\n", "ground.normal: "},
         {"ground: true\ncontact: {friction: -1}\n", "contact.friction: expected a number >= 0"},
         {"ground: true\ncontact: {depth: 0}\n", "contact.depth: expected a positive number"},
-        {"ground: true\ncontact: {frictoin: 1}\n", "contact.frictoin: unknown key; did you mean"}};
-    for (int k = 0; k < 5; k++) {
+        {"ground: true\ncontact: {frictoin: 1}\n", "contact.frictoin: unknown key; did you mean"},
+        {"ground: true\ncontact: {law: coulomb}\n", "contact.law: expected bristles or as-published"},
+        {"ground: true\ncontact: {law: as-published}\n", "contact: law: as-published has no D1"},
+        {"ground: true\ncontact: {law: as-published, D1: 0}\n", "contact.D1: expected a positive number"},
+        {"ground: true\ncontact: {law: as-published, D1: 1, D2: -1}\n", "contact.D2: expected a number >= 0"},
+        {"ground: true\ncontact: {law: as-published, D1: 1, depth: 1}\n", "contact.depth: law: as-published has D1 and D2"},
+        {"ground: true\ncontact: {D1: 1}\n", "contact.D1: D1 and D2 are of `law: as-published`"},
+        {"ground: true\ncontact: {law: as-published, D1: 1}\nobstacles: [{type: sphere, radius: 1}]\n",
+         "knows a `ground` alone"}};
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
         char text[300];
         snprintf(text, sizeof text, "catena: 1\n%slinks:\n" A, bad[k][0]);
         ck_assert_ptr_null(ctn_scene_parse(text, strlen(text), "t.yaml", &err));
@@ -518,7 +594,23 @@ START_TEST(refused)
         ck_assert_ptr_null(ctn_batch_create(m, &cfg, &err));
         ck_assert_msg(strstr(err.message, no[k].says), "%s", err.message);
     }
-    const ctn_batch_config cfg = config_of(0, 0.01);
+    ctn_model *const published =
+        model_of("catena: 1\nground: true\ncontact: {law: as-published, D1: 100, D2: 3}\n"
+                 "links:\n  - {name: a, joint: free, " MASS ", shapes: [{type: sphere, radius: 1}]}\n");
+    ctn_batch_config cfg = config_of(0, 0.01);
+    cfg.method = CTN_ALPHA;
+    ck_assert_ptr_null(ctn_batch_create(published, &cfg, &err));
+    ck_assert_msg(strstr(err.message, "method: alpha takes no `contact` of `law: as-published`"), "%s", err.message);
+    cfg.method = CTN_COLLOCATION, cfg.parallel = CTN_PARALLEL_LINKS;
+    ck_assert_ptr_null(ctn_batch_create(published, &cfg, &err));
+    ck_assert_msg(strstr(err.message, "parallel: links takes no `contact` of `law: as-published`"), "%s", err.message);
+    cfg.parallel = CTN_PARALLEL_AUTO;
+    const ctn_parameter friction = {CTN_GROUND_FRICTION, 0};
+    cfg.parameters = &friction, cfg.parameter_count = 1;
+    ck_assert_ptr_null(ctn_batch_create(published, &cfg, &err));
+    ck_assert_msg(strstr(err.message, "ground_friction: `contact` of `law: as-published` has none"), "%s", err.message);
+    ctn_model_free(published);
+    cfg = config_of(0, 0.01);
     ck_assert_ptr_null(ctn_tape_create(m, &cfg, 5, &err));
     ck_assert_msg(strstr(err.message, "contact with a `ground` has no derivatives"), "%s", err.message);
     ctn_model_free(m);
@@ -532,11 +624,13 @@ int main(void)
     tcase_set_timeout(t, 120);
     tcase_add_test(t, golden_forces);
     tcase_add_loop_test(t, golden_steps, 0, 3);
+    tcase_add_test(t, published);
     tcase_add_loop_test(t, block_sticks, 0, METHODS);
     tcase_add_loop_test(t, block_slides, 0, METHODS);
     tcase_add_loop_test(t, depth, 0, METHODS);
     tcase_add_loop_test(t, told, 0, WAYS);
     tcase_add_loop_test(t, same_bits, 0, WAYS);
+    tcase_add_test(t, published_bits);
     tcase_add_test(t, keys);
     tcase_add_test(t, deep_starts);
     tcase_add_test(t, no_ground);

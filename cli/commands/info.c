@@ -179,7 +179,8 @@ static void print_contact(const setup *s)
         printf("%d point%s of links by %d surface%s", m->ncontact / surfaces, plural(m->ncontact / surfaces), surfaces,
                plural(surfaces));
     else printf("%d contact point%s of links", m->ncontact, plural(m->ncontact));
-    if (m->ncontact && least < most) printf(", depth %.3g to %.3g m, relaxation %.3g s", least, most, m->relaxation);
+    if (c->published) printf(", as published with D1 %g N/m, D2 %g kg/m^2", c->D1, c->D2);
+    else if (m->ncontact && least < most) printf(", depth %.3g to %.3g m, relaxation %.3g s", least, most, m->relaxation);
     else if (m->ncontact) printf(", depth %.3g m, relaxation %.3g s", most, m->relaxation);
     printf("\n");
 }

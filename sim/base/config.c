@@ -413,6 +413,11 @@ static ctn_status check_friction(const ctn_model *m, const ctn_batch_config *cfg
 static ctn_status check_contact(const ctn_model *m, const ctn_batch_config *cfg, ctn_error *err)
 {
     if (!m->ncontact) return CTN_OK;
+    if (m->published && (cfg->method != CTN_COLLOCATION || cfg->order != 2))
+        return fail(err, CTN_BAD_CONFIG,
+                    "method: %s takes no `contact` of `law: as-published`, which goes by the step size; take collocation of order 2, "
+                    "or the law bristles",
+                    ctn_method_name(cfg->method));
     if (cfg->method == CTN_VARIATIONAL && cfg->order == 4)
         return fail(
             err, CTN_BAD_CONFIG,

@@ -104,8 +104,25 @@ static long count_points(const ctn_scene *scene)
     return count;
 }
 
+/// The law as published has no friction of Coulomb.
+static ctn_status check_published(const ctn_scene *scene, ctn_error *err)
+{
+    for (int l = 0; l < scene->nlink && scene->contact.published; l++)
+        for (int i = 0; i < scene->links[l].nshape; i++)
+            if (touches(scene, l, &scene->links[l].shapes[i]) && !isnan(scene->links[l].shapes[i].friction)) {
+                const scene_place *const where = &scene->contact.at;
+                return fail_at(err, CTN_BAD_SCENE, scene->path, where->line, where->column, "contact",
+                               "law: as-published has D2 for friction, but a shape of link '%.60s' has `contact: {friction: ...}`; take "
+                               "that out, or this law",
+                               scene->links[l].name);
+            }
+    return CTN_OK;
+}
+
 ctn_status check_contacts(const ctn_scene *scene, ctn_error *err)
 {
+    const ctn_status published = check_published(scene, err);
+    if (published != CTN_OK) return published;
     const long points = count_points(scene);
     const int surfaces = count_surfaces(scene);
     if (points * surfaces > MOST_ENTRIES) {
@@ -159,6 +176,7 @@ void add_contacts(ctn_model *m, const ctn_scene *scene, point_load *loads, int f
     rounded_point at[MOST_POINTS];
     const int surfaces = count_contacts(scene) ? count_surfaces(scene) : 0;
     m->ncontact = 0, m->depth = 0, m->critical = isnan(scene->contact.relaxation);
+    m->published = scene->contact.published;
     for (int k = 0; k < 3; k++) m->ground[k] = scene->contact.normal[k];
     m->ground[3] = scene->contact.height;
     for (int l = 0; l < scene->nlink; l++)
@@ -174,10 +192,11 @@ void add_contacts(ctn_model *m, const ctn_scene *scene, point_load *loads, int f
                 o->rubs = !isnan(s->friction) || !isnan(surface_friction(scene, o->surface));
                 o->bears = tree_weight(m, o->body), o->rest = contact_depth(m, scene, o->body);
                 o->grip = o->bears / o->rest, m->depth = fmax(m->depth, o->rest);
+                if (m->published) o->grip = 2 * scene->contact.D1, o->damping = scene->contact.D2, o->friction = 0;
                 body_point(m, l, at[k].at, o->point);
             }
         }
-    m->relaxation = m->critical ? critical_relaxation(m, m->depth) : scene->contact.relaxation;
+    m->relaxation = m->published ? 0 : m->critical ? critical_relaxation(m, m->depth) : scene->contact.relaxation;
 }
 
 void change_contact_depth(ctn_model *v, const ctn_model *of, double depth)

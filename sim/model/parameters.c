@@ -156,6 +156,8 @@ static ctn_status check_ground(const ctn_model *m, ctn_parameter p, ctn_error *e
         return fail(err, CTN_BAD_CONFIG,
                     "parameters: %s: nothing touches a ground; give the scene a `ground`, and links a sphere, capsule or box",
                     name);
+    if (m->published)
+        return fail(err, CTN_BAD_CONFIG, "parameters: %s: `contact` of `law: as-published` has none; take the law bristles", name);
     if (p.index) return fail(err, CTN_BAD_CONFIG, "parameters: %s has the index 0 alone, found %d", name, p.index);
     if (p.kind == CTN_GROUND_DEPTH || contact_of(m, -1)) return CTN_OK;
     return fail(err, CTN_BAD_CONFIG, "parameters: %s: all shapes have a friction of their own; take contact_friction of links",
@@ -188,6 +190,7 @@ static ctn_status check_parameter(const ctn_model *m, ctn_parameter p, ctn_error
     const ctn_link *const l = &m->links[p.index];
     if (p.kind == CTN_DRAG_SCALE && !has_drag(m, p.index, false))
         return fail(err, CTN_BAD_CONFIG, "parameters: drag_scale of link '%s': it has no drag; give it one in `fluid`", l->name);
+    if (p.kind == CTN_CONTACT_FRICTION && m->published) return check_ground(m, p, err);
     if (p.kind == CTN_CONTACT_FRICTION && !contact_of(m, p.index))
         return fail(
             err, CTN_BAD_CONFIG,

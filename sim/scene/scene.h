@@ -232,6 +232,8 @@ typedef struct scene_contact {
     double height, normal[3];  // m, along a unit vector
     double friction;           // of Coulomb
     double depth, relaxation;  // m, s; NAN: chosen by sim/model/contact_points.c
+    bool published;            // the law is that of [Pan, Manocha 2018], in the place of these
+    double D1, D2;             // N/m, kg/m^2, of its energy D1 d^2 + D2 d^2 |u|^2, u the velocity along the ground
     scene_place at;            // of `contact`, else of what there is to touch
 } scene_contact;
 

@@ -6,10 +6,21 @@
 typedef enum ground_key { GROUND_HEIGHT, GROUND_NORMAL, GROUND_KEYS } ground_key;
 static const key ground_keys[GROUND_KEYS] = {[GROUND_HEIGHT] = {.name = "height"}, [GROUND_NORMAL] = {.name = "normal"}};
 
-typedef enum contact_key { CONTACT_FRICTION, CONTACT_DEPTH, CONTACT_RELAXATION, CONTACT_KEYS } contact_key;
-static const key contact_keys[CONTACT_KEYS] = {[CONTACT_FRICTION] = {.name = "friction"},
+typedef enum contact_key {
+    CONTACT_LAW,
+    CONTACT_FRICTION,
+    CONTACT_DEPTH,
+    CONTACT_RELAXATION,
+    CONTACT_D1,
+    CONTACT_D2,
+    CONTACT_KEYS
+} contact_key;
+static const key contact_keys[CONTACT_KEYS] = {[CONTACT_LAW] = {.name = "law"},
+                                               [CONTACT_FRICTION] = {.name = "friction"},
                                                [CONTACT_DEPTH] = {.name = "depth"},
-                                               [CONTACT_RELAXATION] = {.name = "relaxation"}};
+                                               [CONTACT_RELAXATION] = {.name = "relaxation"},
+                                               [CONTACT_D1] = {.name = "D1"},
+                                               [CONTACT_D2] = {.name = "D2"}};
 
 /// `ground: true` is the plane z = 0.
 static bool read_ground(source *s, const node *n, scene_contact *to)
@@ -24,12 +35,29 @@ static bool read_ground(source *s, const node *n, scene_contact *to)
     return to->ground = ok;
 }
 
+/// Which keys belong to which law.
+static bool check_keys_of_law(source *s, const node *n, const node *const v[CONTACT_KEYS], bool published)
+{
+    bool ok = true;
+    for (contact_key k = CONTACT_FRICTION; k < CONTACT_KEYS; k++)
+        if (v[k] && published != (k >= CONTACT_D1))
+            ok = bad_key(s, v[k], published ? "law: as-published has D1 and D2 in the place of friction, depth and relaxation"
+                                            : "D1 and D2 are of `law: as-published`; the law bristles has depth and friction");
+    if (published && !v[CONTACT_D1]) ok = bad_value(s, n, "law: as-published has no D1; say how stiff the ground is, N/m");
+    return ok;
+}
+
 static bool read_law(source *s, const node *n, scene_contact *to)
 {
+    static const char *const laws[] = {"bristles", "as-published"};
     const node *v[CONTACT_KEYS];
+    int law = 0;
     if (!read_keys(s, n, "a contact", contact_keys, CONTACT_KEYS, v)) return false;
-    bool ok = true;
-    if (v[CONTACT_FRICTION]) ok = read_number(s, v[CONTACT_FRICTION], NOT_NEGATIVE, &to->friction);
+    if (v[CONTACT_LAW] && !read_word(s, v[CONTACT_LAW], laws, 2, "bristles or as-published", &law)) return false;
+    bool ok = check_keys_of_law(s, n, v, to->published = law == 1);
+    if (v[CONTACT_D1]) ok = read_number(s, v[CONTACT_D1], POSITIVE, &to->D1) && ok;
+    if (v[CONTACT_D2]) ok = read_number(s, v[CONTACT_D2], NOT_NEGATIVE, &to->D2) && ok;
+    if (v[CONTACT_FRICTION]) ok = read_number(s, v[CONTACT_FRICTION], NOT_NEGATIVE, &to->friction) && ok;
     if (v[CONTACT_DEPTH]) ok = read_number(s, v[CONTACT_DEPTH], POSITIVE, &to->depth) && ok;
     if (v[CONTACT_RELAXATION]) ok = read_number(s, v[CONTACT_RELAXATION], NOT_NEGATIVE, &to->relaxation) && ok;
     return ok;
@@ -47,6 +75,8 @@ bool read_contact(source *s, const contact_nodes *of, scene_contact *to)
     if (of->terrain) ok = read_terrain(s, of->terrain, &to->terrain) && ok;
     if (of->law) ok = read_law(s, of->law, to) && ok;
     if (at) to->at = (scene_place){at->line, at->column};
+    if (to->published && (of->obstacles || of->terrain))
+        ok = bad_key(s, of->obstacles ? of->obstacles : of->terrain, "`contact` of `law: as-published` knows a `ground` alone");
     if (ok && of->law && !has_surfaces(to)) warn(s, of->law, "not used: the scene has no `ground`, `obstacles` or `terrain`");
     return ok;
 }

@@ -16,16 +16,6 @@ static const key drag_keys[DRAG_KEYS] = {
     [DRAG_LAW] = {.name = "law"},
 };
 
-/// One of the words [count].
-static bool read_word(source *s, const node *n, const char *const *words, int count, const char *allowed, int *chosen)
-{
-    const char *text;
-    if (!read_text(s, n, &text)) return false;
-    for (int k = 0; k < count; k++)
-        if (!strcmp(text, words[k])) return *chosen = k, true;
-    return bad_value(s, n, "expected %s, found %s", allowed, found(n).text);
-}
-
 static bool read_part(source *s, const node *n, shape_part *part)
 {
     static const char *const names[] = {

@@ -168,6 +168,8 @@ typedef enum value_unit { NO_UNIT, ANGLE, ANGULAR_VELOCITY, ANY_UNIT } value_uni
 bool read_number(source *s, const node *n, number_sign sign, double *x);
 bool read_quantity(source *s, const node *n, number_sign sign, value_unit unit, double *x);
 bool read_whole(source *s, const node *n, int least, int most, int *x);
+/// One of `words` [count], `allowed` in messages.
+bool read_word(source *s, const node *n, const char *const *words, int count, const char *allowed, int *chosen);
 bool read_vector(source *s, const node *n, int count, number_sign sign, double *x);  // a list of `count` numbers
 
 /// The same with units `of` [count] (NULL: none), and the same or one number for all, which has a unit if all have that one.

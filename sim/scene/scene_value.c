@@ -96,6 +96,15 @@ bool notice_degrees(source *s, const node *n)
     return true;
 }
 
+bool read_word(source *s, const node *n, const char *const *words, int count, const char *allowed, int *chosen)
+{
+    const char *text = NULL;
+    if (!read_text(s, n, &text)) return false;
+    for (int k = 0; k < count; k++)
+        if (!strcmp(text, words[k])) return *chosen = k, true;
+    return bad_value(s, n, "expected %s, found %s", allowed, found(n).text);
+}
+
 bool read_whole(source *s, const node *n, int least, int most, int *x)
 {
     char range[64];
