@@ -178,7 +178,7 @@ static const char *const scenes[] = {
     "kite",    "humanoid",        "flying-tree",        "rope1000", "swimmer",   "wrench",          "wire",      "iiwa14-driven",
     "crane",   "arm-reach",       "corkscrew",          "eel",      "quadruped", "gripper",         "landing",   "imu",
     "walker",  "slope",           "rope-drop",          "ragdoll",  "spider",    "ragdoll-stairs",  "rope-over", "marble",
-    "stand"};
+    "stand",   "snake",           "rover",              "go2",      "g1"};
 
 START_TEST(shipped_scenes)
 {
