@@ -318,7 +318,7 @@ FN vec3 kept_slip(const lane_point_load *p, vec3 s, real lag, real l)
 /// A contact point at the end of a step: its gap, its normal force, and what it remembers.
 typedef struct {
     real gap, press;
-    vec3 kept;
+    vec3 kept, turned;  // bristles that slide, and that turn (contact/rolling.h)
 } end_touch;
 
 /// Energy that a point stores at a gap, bent to z, J.

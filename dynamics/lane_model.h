@@ -91,7 +91,7 @@ typedef struct lane_clock {
 } lane_clock;
 
 typedef struct lane_model {
-    int nbody, nlink, nq, nv, nload, nmotor, ncontrol, nwound, nsignal, ncontact, nsurface;
+    int nbody, nlink, nq, nv, nload, nmotor, ncontrol, nwound, nsignal, ncontact, nbent, nsurface;
     lane_body *bodies;        // [nbody]
 #ifdef CATENA_ALONG
     lane_subtree *subtrees;  // [nbody]

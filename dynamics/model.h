@@ -159,7 +159,8 @@ enum load_flag {
     int opposite;       /* of a box: how many loads on the point stands that is opposite to it; 0: of no box */                  \
     double displaced;   /* kg, of fluid or added, whose weight is taken off in `force` */                                        \
     double bears, rest; /* N, m: the weight of its tree, which makes it sink so deep */                                          \
-    int rubs;           /* whether its friction is its shape's own, not the ground's */
+    int rubs;           /* whether its friction is its shape's own, not the ground's */                                          \
+    int rolls;          /* whether it has torsional or rolling friction */
 #define LOAD_CONSTANTS(number)                                                                                                   \
     number stiffness, damping; /* N/m, N s/m; LOAD_SQUARE N s^2/m^2, LOAD_PUBLISHED kg, `axial` likewise; D2 of contact */       \
     number point[3];           /* m, body frame */                                                                               \
@@ -170,7 +171,8 @@ enum load_flag {
     number flow[3];            /* m/s, world: of what it is axial or slips in; else it is in `force` */                          \
     number radius;             /* m, of a contact point, as the next two */                                                      \
     number grip;               /* N/m, its stiffness */                                                                          \
-    number friction;           /* of Coulomb */
+    number friction;           /* of Coulomb */                                                                                  \
+    number torsional, rolling; /* m, torsional and rolling friction (contact/rolling.h) */
 
 typedef struct point_constants {
     LOAD_CONSTANTS(double)
@@ -278,7 +280,8 @@ struct ctn_model {
     int nmotor;
     int ncontrol;  // numbers that all motors are told as targets
     int ncontact;  // how many of the loads are contact points
-    bool published;     // these go by the law as published (contact/law.h)
+    int nbent;          // bristles of these: those that slide and, if any `rolls`, as many that turn
+    bool published;     // they go by the law as published (contact/law.h)
     double depth;  // m, the largest `rest` of these
     bool critical;      // they are damped critically from there
     int nsurface;  // of what they touch, but for the ground

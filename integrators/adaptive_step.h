@@ -118,7 +118,13 @@ KERNEL void keep_bristles(const lane_model *m, mask where, explicit_work *work, 
         const vec3 kept = kept_slip(s, t.s, t.press.force, t.press.force), from = along_ground(t.face, slip[c]);
         const real stored = rset(0.5) * s->grip * (stored_bend(s, slip[c], from) - dot(kept, kept));
         work->flow.dissipated = work->flow.dissipated + stored;
-        slip[c] = sel3(where, kept, slip[c]), press[c] = sel(where, t.press.force, press[c]);
+        end_touch e = {t.gap, t.press.force, kept, zero3()};
+        if (s->rolls) {
+            e.turned = kept_turn(s, t.face, work->bent[turn_slot(m, s)], e.press, e.press);
+            const real given = turn_energy(s, slip[turn_slot(m, s)]) - turn_energy(s, e.turned);
+            work->flow.dissipated = work->flow.dissipated + given;
+        }
+        keep_touch(m, s, &e, where, slip, press);
     }
 }
 
@@ -127,7 +133,7 @@ FN void keep_part(const lane_model *m, real *q, real *v, vec3 *slip, real *press
                   mask where, explicit_work *work, position_counts *count)
 {
     if (part) start_part(m, part, q, v, work->z, work->wound, tau, h, where);
-    for (int k = 0; k < m->ncontact && part; k++) part->slip[k] = sel3(where, slip[k], part->slip[k]);
+    for (int k = 0; k < m->nbent && part; k++) part->slip[k] = sel3(where, slip[k], part->slip[k]);
     keep_bristles(m, where, work, slip, press);
     if (count->flow) {
         work->flow.dissipated = work->flow.dissipated + friction_loss(m, work->z, work->u);

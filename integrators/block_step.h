@@ -51,7 +51,7 @@
     part(fresh, real, carries_old(cfg) || is_alpha(cfg))                                                                \
     part(z, real, m->rubs ? m->nv : 0)  /* how far bristles of joint friction are bent */                               \
     part(wound, real, m->nwound)  /* integral terms of motors */                                                        \
-    part(slip, vec3, m->ncontact)  /* those of contact points */                                                        \
+    part(slip, vec3, m->nbent)     /* those of contact points */                                                        \
     part(press, real, m->ncontact)  /* normal forces there */
 // clang-format on
 

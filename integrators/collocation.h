@@ -26,6 +26,7 @@
 #include "forces/joint_elements.h"
 #include "forces/body_loads.h"
 #include "contact/law.h"
+#include "contact/rolling.h"
 #include "integrators/joint_terms.h"
 #include "integrators/force_unit.h"
 
@@ -237,6 +238,18 @@ FN touch contact_at(const lane_model *m, const solve *W, int k)
     return c;
 }
 
+/// How that point's body has turned, after contact_at().
+FN turned_touch turned_in(const lane_model *m, const solve *W, int k, const touch *c)
+{
+    const lane_point_load *s = &m->loads[k];
+    vec3 drift = zero3();
+    if (W->drift) {  // of the axes: half the sum of R_k e x D e
+        const mat3 R = W->start[s->body].R, D = W->drift[s->body].R;
+        drift = scale(add(add(cross(R.x, D.x), cross(R.y, D.y)), cross(R.z, D.z)), rset(0.5));
+    }
+    return turned_at(c->Qt, W->slip[turn_slot(m, s)], drift);
+}
+
 /// Where the middle x of a contact point is in what it touches. What is far from all of that costs little.
 FN mask is_inside(const lane_model *m, const lane_point_load *s, vec3 x)
 {
@@ -269,6 +282,10 @@ KERNEL real evaluate_loads(const lane_model *m, solve *W, int i)
             if (is_apart(m, W, k, u)) continue;
             const touch c = contact_at(m, W, k);
             E = E + add_contact(&L, m, s, &c, W->in.drag, W->lag[s->contact]);
+            if (s->rolls) {
+                const turned_touch t = turned_in(m, W, k, &c);
+                E = E + add_turn_friction(&L, m, s, &t, c.face, W->in.drag, W->lag[s->contact]);
+            }
             continue;
         }
         const vec3 w = W->drift ? sub(u, mul_add(W->drift[i].p, W->drift[i].R, load3(s->point))) : u;

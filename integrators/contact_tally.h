@@ -35,7 +35,7 @@ KERNEL void tally_contacts(const lane_model *m, const remembered *R, const real 
         const real l = R->press[s->contact];
         const mask felt = gt(l, zero);
         *touching = *touching + sel(felt, one, zero);
-        *sticking = *sticking + sel(both(felt, felt_at(m, L, k, R->slip[s->contact], l).sticks), one, zero);
+        *sticking = *sticking + sel(both(felt, felt_at(m, L, k, R->slip, l).sticks), one, zero);
     }
 }
 

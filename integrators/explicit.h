@@ -27,8 +27,8 @@ typedef struct {
     real *z;                                // [nv] what joints with friction remember; NULL: there are none
     real *wound;                            // [nwound] integral terms of motors, as the next
     real *kw[ALL_STAGES];                   // their rates at each stage
-    const vec3 *slip;                       // [ncontact] what contact points remember
-    vec3 *bent, *slides[ALL_STAGES];        // [ncontact]: how far they are bent at (x, w), and how fast they slide at each stage
+    const vec3 *slip;                       // [nbent] what contact points remember
+    vec3 *bent, *slides[ALL_STAGES];        // [nbent]: how far they are bent at (x, w), and how fast they slide at each stage
     bool flows;                             // find `flow`, too: what passes through the forces in the step
     energy_flow flow;
 } explicit_work;
@@ -73,7 +73,7 @@ KERNEL void advance(const lane_model *m, int n, const double *c, const real *q, 
         for (int i = 0; i < count; i++) sum = fmadd(rset(c[used[i]]), work->kw[used[i]][k], sum);
         m->wound[k] = fmadd(h, sum, work->wound[k]);
     }
-    for (int k = 0; k < m->ncontact; k++) {
+    for (int k = 0; k < m->nbent; k++) {
         vec3 way = zero3();
         for (int i = 0; i < count; i++) way = add_scaled(way, work->slides[used[i]][k], rset(c[used[i]]));
         work->bent[k] = add_scaled(work->slip[k], way, h);
@@ -117,7 +117,7 @@ KERNEL void move_on(const lane_model *m, const real *q, const real *v, real h, e
 /// Bristles as they are when a step begins.
 FN void start_bristles(const lane_model *m, explicit_work *work)
 {
-    for (int k = 0; k < m->ncontact; k++) work->bent[k] = work->slip[k];
+    for (int k = 0; k < m->nbent; k++) work->bent[k] = work->slip[k];
     work->loads.slides = NULL;
 }
 
@@ -140,6 +140,9 @@ KERNEL void semi_implicit(const lane_model *m, const real *q, const real *v, con
         if (m->loads[k].flags & LOAD_TOUCHES) {
             vec3 *const s = &work->bent[m->loads[k].contact];
             *s = add_scaled(*s, surface_slide(m, &work->loads, k), h);
+            if (!m->loads[k].rolls) continue;
+            vec3 *const turned = &work->bent[turn_slot(m, &m->loads[k])];
+            *turned = add_scaled(*turned, work->loads.V[m->loads[k].body].w, h);
         }
 }
 

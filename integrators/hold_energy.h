@@ -14,6 +14,7 @@
 #include "dynamics/precision.h"
 #include "dynamics/spatial.h"
 #include "contact/law.h"
+#include "contact/rolling.h"
 #include "forces/body_loads.h"
 #include "forces/joint_forces.h"
 #include "forces/joint_friction.h"
@@ -112,7 +113,7 @@ FN void book_load(tree_books *B, const lane_model *m, const position_state *S, c
     if (s->flags & LOAD_TOUCHES) {
         const end_touch e = Q->more ? touch_after_stages(m, &Q->more->W, k) : touch_after(m, &Q->one->W, k);
         const real before = gap_of(m, s, at->gap);
-        book(B, contact_energy(s, before, S->slip[s->contact]), contact_energy(s, e.gap, e.kept));
+        book(B, stored_in_contact(m, s, before, S->slip), stored_at_end(s, &e));
         B->touches = sel(either(lt(before, rset(0)), lt(e.gap, rset(0))), rset(1), B->touches);
         return;
     }

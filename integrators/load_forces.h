@@ -3,6 +3,8 @@
 #ifndef CATENA_LOAD_FORCES_H
 #define CATENA_LOAD_FORCES_H
 
+#include "contact/law.h"
+#include "contact/rolling.h"
 #include "dynamics/derivatives.h"
 #include "dynamics/kinematics.h"
 #include "dynamics/lane_model.h"
@@ -75,11 +77,19 @@ FN meeting touch_here(const lane_model *m, const loads_work *L, int k)
     return meet(m, s, on, at->arm, x, bent, surface_slide(m, L, k), none_of());
 }
 
+/// Its torsional and rolling friction.
+FN turn_law turn_here(const lane_model *m, const loads_work *L, int k, const meeting *t)
+{
+    const lane_point_load *s = &m->loads[k];
+    const vec3 y = add_scaled(L->slip[turn_slot(m, s)], L->V[s->body].w, m->relaxation);
+    return resist_turn(s, t->face, y, turn_grip(s), t->press.force, none_of());
+}
+
 /// The state at (q, v) begins: no contact point remembers anything, and each has the normal force there.
 KERNEL void start_contacts(const lane_model *m, const real *q, const real *v, loads_work *L, vec3 *slip, real *press)
 {
     if (!m->ncontact) return;
-    for (int k = 0; k < m->ncontact; k++) slip[k] = zero3();
+    for (int k = 0; k < m->nbent; k++) slip[k] = zero3();
     place_loads(m, q, v, L);
     L->slip = slip;
     for (int k = 0; k < m->nload; k++)
@@ -115,6 +125,9 @@ FN void add_touch_wrench(wrench *w, const lane_model *m, const loads_work *L, in
     if (L->slides) L->slides[m->loads[k].contact] = surface_slide(m, L, k);
     const wrench g = meeting_wrench(&m->loads[k], &t);
     w->n = sub(w->n, g.n), w->f = sub(w->f, g.f);
+    if (!m->loads[k].rolls) return;
+    if (L->slides) L->slides[turn_slot(m, &m->loads[k])] = L->V[m->loads[k].body].w;
+    w->n = sub(w->n, turn_here(m, L, k, &t).g);
 }
 
 /// That of its depth alone.
@@ -154,7 +167,9 @@ FN real touch_power(const lane_model *m, const loads_work *L, int k)
     const lane_point_load *s = &m->loads[k];
     const meeting t = touch_here(m, L, k);
     const real sinks = negate(dot(t.n, moved_point(L->V[s->body], t.arm)));
-    return fmadd(fnmadd(s->grip, depth_of(t.gap), t.press.force), sinks, dot(t.rub.g, surface_slide(m, L, k)));
+    real power = fmadd(fnmadd(s->grip, depth_of(t.gap), t.press.force), sinks, dot(t.rub.g, surface_slide(m, L, k)));
+    if (s->rolls) power = power + dot(turn_here(m, L, k, &t).g, L->V[s->body].w);
+    return power;
 }
 
 /// Adds what passes through the loads in the time dt (s) at (q, v).

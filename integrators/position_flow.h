@@ -78,6 +78,10 @@ FN void add_load_part(energy_flow *F, const lane_model *m, const position_work *
         if (in->slack) damped = s->grip * m->relaxation * in->inv_h * (depth_of(c.gap) - depth_of(c.before));  // at the mean rate
         const vec3 g = rub_in_step(m, s, &c, in->drag, s->friction * P->W.lag[s->contact]).g;
         F->dissipated = F->dissipated + contact_loss(s, &c, P->W.slip[s->contact], damped, g, e.kept);
+        if (!s->rolls) return;
+        const turned_touch t = turned_in(m, &P->W, k, &c);
+        const vec3 torque = turn_in_step(m, s, &t, c.face, in->drag, P->W.lag[s->contact]).g;
+        F->dissipated = F->dissipated + turn_loss(s, &t, P->W.slip[turn_slot(m, s)], torque, e.turned);
         return;
     }
     const mat3 R = P->W.now[s->body].R;
@@ -127,7 +131,12 @@ FN real touch_loss(const lane_model *m, const stages *W, int k)
         const real dt = rset(t->b[a]) * W->in.h, sinks = negate(dot(c.n, load_rate(W, of, a)));
         const real damped = fnmadd(s->grip, depth_of(c.gap), c.press.force);
         loss = fmadd(dt, fmadd(damped, sinks, dot(c.rub.g, of[a].F)), loss);
+        if (s->rolls) {
+            const stage_turn t = turn_at_stage(m, W, k, a, &c);
+            loss = fmadd(dt, dot(t.law.g, t.rate), loss);
+        }
     }
+    if (s->rolls) loss = loss + turn_energy(s, W->slip[turn_slot(m, s)]) - turn_energy(s, end.turned);
     return fmadd(rset(0.5) * s->grip, dot(from, from) - dot(kept, kept), loss);
 }
 

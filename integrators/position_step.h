@@ -264,7 +264,8 @@ FN end_touch touch_after(const lane_model *m, const solve *W, int k)
     const touch c = contact_at(m, W, k);
     end_touch e;
     e.gap = c.gap, e.press = press_in_step(m, s, &c, W->in.drag).force;
-    e.kept = kept_slip(s, c.s, W->lag[s->contact], e.press);
+    e.kept = kept_slip(s, c.s, W->lag[s->contact], e.press), e.turned = zero3();
+    if (s->rolls) e.turned = kept_turn(s, c.face, turned_in(m, W, k, &c).s, W->lag[s->contact], e.press);
     return e;
 }
 
@@ -287,7 +288,7 @@ KERNEL real correct_friction(const lane_model *m, solve *W, mask where)
         const lane_point_load *s = &m->loads[k];
         if (!(s->flags & LOAD_TOUCHES)) continue;
         const real force = touch_after(m, W, k).press, last = W->lag[s->contact];
-        change = fmadd(s->friction, magnitude(force - last), change);
+        change = fmadd(s->friction + s->torsional + s->rolling, magnitude(force - last), change);  // torques: over a metre
         if (s->surface) change = fmadd(s->friction * force, correct_face(m, W, k, where), change);
         W->lag[s->contact] = sel(where, force, last);
     }
@@ -309,8 +310,7 @@ KERNEL void keep_contacts(const lane_model *m, const solve *W, mask where, vec3 
         const lane_point_load *s = &m->loads[k];
         if (!(s->flags & LOAD_TOUCHES)) continue;
         const end_touch e = touch_after(m, W, k);
-        slip[s->contact] = sel3(where, e.kept, slip[s->contact]);
-        press[s->contact] = sel(where, e.press, press[s->contact]);
+        keep_touch(m, s, &e, where, slip, press);
     }
 }
 
@@ -603,7 +603,7 @@ KERNEL real contacts_energy(const lane_model *m, const placement *at, const vec3
         const lane_point_load *s = &m->loads[k];
         if (!(s->flags & LOAD_TOUCHES)) continue;
         const real gap = gap_of(m, s, mul_add(p[s->body], at[s->body].R, load3(s->point)));
-        E = E + contact_energy(s, gap, slip[s->contact]);
+        E = E + stored_in_contact(m, s, gap, slip);
     }
     return E;
 }

@@ -7,6 +7,7 @@
 #define CATENA_REMEMBERED_FORCES_H
 
 #include "contact/law.h"
+#include "contact/rolling.h"
 #include "dynamics/kinematics.h"
 #include "dynamics/lane_model.h"
 #include "dynamics/sensor.h"
@@ -29,14 +30,15 @@ typedef struct {
 /// and where that acts, from the origin of its body.
 typedef struct {
     vec3 f, arm;
+    vec3 torque;  // of torsional and rolling friction
     mask sticks;
 } felt_force;
 
-FN felt_force felt_at(const lane_model *m, const loads_work *L, int k, vec3 z, real l)
+FN felt_force felt_at(const lane_model *m, const loads_work *L, int k, const vec3 *slip, real l)
 {
     const lane_point_load *s = &m->loads[k];
     const surface_point on = stand_of(m, s, L->at[k].gap);
-    const vec3 n = on.face, from = s->surface ? along_ground(n, z) : z;
+    const vec3 z = slip ? slip[s->contact] : zero3(), n = on.face, from = s->surface ? along_ground(n, z) : z;
     const vec3 slides = surface_slide(m, L, k), y = add_scaled(from, slides, m->relaxation);
     felt_force F;
     F.f = sub(scale(on.n, l), rub_on(n, y, s->grip, s->friction * l).g);
@@ -45,6 +47,11 @@ FN felt_force felt_at(const lane_model *m, const loads_work *L, int k, vec3 z, r
         F.f = sub_scaled(F.f, slides, rset(2) * s->damping * d * d / m->dt);
     }
     F.arm = sub_scaled(L->at[k].arm, n, s->radius), F.sticks = is_stuck(m, s, from, slides, l);
+    F.torque = zero3();
+    if (s->rolls) {
+        const vec3 bent = slip ? slip[turn_slot(m, s)] : zero3(), y_turn = add_scaled(bent, L->V[s->body].w, m->relaxation);
+        F.torque = scale(resist_turn(s, n, y_turn, turn_grip(s), l, none_of()).g, rset(-1));
+    }
     return F;
 }
 
@@ -57,8 +64,9 @@ KERNEL void add_contact_forces(const lane_model *m, const real *q, const real *v
     for (int k = 0; k < m->nload; k++) {
         const lane_point_load *s = &m->loads[k];
         if (!(s->flags & LOAD_TOUCHES)) continue;
-        const felt_force F = felt_at(m, L, k, slip[s->contact], press[s->contact]);
+        const felt_force F = felt_at(m, L, k, slip, press[s->contact]);
         L->A.load[s->body] = wrench_add(L->A.load[s->body], force_at(F.arm, F.f));
+        L->A.load[s->body].n = add(L->A.load[s->body].n, F.torque);
     }
     add_joint_rows(m, L->T, L->A.load, tau);
 }
@@ -68,7 +76,7 @@ KERNEL void tell_contact(const lane_model *m, const remembered *R, const loads_w
 {
     const lane_point_load *s = &m->loads[k];
     const real l = R->press[s->contact];
-    const felt_force F = felt_at(m, L, k, R->slip[s->contact], l);
+    const felt_force F = felt_at(m, L, k, R->slip, l);
     const surface_point on = stand_of(m, s, L->at[k].gap);
     const vec3 at = sub_scaled(L->at[k].gap, on.face, s->radius);
     x[0] = at.x, x[1] = at.y, x[2] = at.z, x[3] = F.f.x, x[4] = F.f.y, x[5] = F.f.z;
@@ -90,7 +98,7 @@ KERNEL void sense_contacts(const lane_model *m, const model_sensor *sensor, cons
         const surface_point on = stand_of(m, s, L->at[k].gap);
         real l = press_at(m, s, on.gap, dot(on.n, x)).force;
         if (R->press) l = R->press[s->contact];
-        const vec3 f = felt_at(m, L, k, R->press ? R->slip[s->contact] : zero3(), l).f;
+        const vec3 f = felt_at(m, L, k, R->press ? R->slip : NULL, l).f;
         const vec3 middle = mul_add(L->p[s->body], L->T[s->body].R, const3(sensor->p));
         const vec3 off = sub(sub_scaled(L->at[k].gap, on.face, s->radius), middle);
         const mask near = sensor->about.radius > 0 ? le(dot(off, off), radius * radius) : not_(none_of());

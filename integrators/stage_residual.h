@@ -16,6 +16,7 @@
 #include "forces/joint_elements.h"
 #include "forces/body_loads.h"
 #include "contact/law.h"
+#include "contact/rolling.h"
 #include "integrators/joint_terms.h"
 #include "integrators/force_unit.h"
 #include "integrators/collocation.h"
@@ -268,12 +269,40 @@ FN meeting touch_at_stage(const lane_model *m, const stages *W, int k, int a)
     return meet(m, s, on, of[a].arm, load_rate(W, of, a), of[a].T, of[a].F, glued);
 }
 
+/// Contact point k at stage a as a brake of turns: with the turns since the start of all stages, the rate of bristles at a is
+/// that of the polynomial through them.
+typedef struct {
+    small_turn T;
+    vec3 s, rate;
+    turn_law law;
+} stage_turn;
+
+FN stage_turn turn_at_stage(const lane_model *m, const stages *W, int k, int a, const meeting *c)
+{
+    const stage_table *t = W->table;
+    const lane_point_load *s = &m->loads[k];
+    const mat3 back = transposed(W->start[s->body].R);
+    stage_turn of;
+    of.rate = zero3();
+    for (int l = 0; l < t->stages; l++) {
+        const small_turn T = turn_of(mmul(W->body[s->body * t->stages + l].T.R, back));
+        of.rate = add_scaled(of.rate, T.v, rset(2 * t->d[a][l]) * W->in.inv_h);
+        if (l == a) of.T = T;
+    }
+    of.s = add_scaled(W->slip[turn_slot(m, s)], of.T.v, rset(2));
+    const vec3 y = add_scaled(of.s, of.rate, m->relaxation);
+    of.law = resist_turn(s, c->face, y, turn_grip(s), c->press.force, W->glued);
+    return of;
+}
+
 /// Contact point k at the end of the step that W has solved.
 FN end_touch touch_after_stages(const lane_model *m, const stages *W, int k)
 {
     const meeting t = touch_at_stage(m, W, k, W->table->stages - 1);
     end_touch e;
-    e.gap = t.gap, e.press = t.press.force, e.kept = kept_slip(&m->loads[k], t.s, e.press, e.press);
+    const lane_point_load *s = &m->loads[k];
+    e.gap = t.gap, e.press = t.press.force, e.kept = kept_slip(s, t.s, e.press, e.press), e.turned = zero3();
+    if (s->rolls) e.turned = kept_turn(s, t.face, turn_at_stage(m, W, k, W->table->stages - 1, &t).s, e.press, e.press);
     return e;
 }
 
@@ -281,10 +310,9 @@ FN end_touch touch_after_stages(const lane_model *m, const stages *W, int k)
 KERNEL void keep_stage_contacts(const lane_model *m, const stages *W, mask where, vec3 *slip, real *press)
 {
     for (int k = 0; k < m->nload; k++) {
-        const int c = m->loads[k].contact;
         if (!(m->loads[k].flags & LOAD_TOUCHES)) continue;
         const end_touch e = touch_after_stages(m, W, k);
-        slip[c] = sel3(where, e.kept, slip[c]), press[c] = sel(where, e.press, press[c]);
+        keep_touch(m, &m->loads[k], &e, where, slip, press);
     }
 }
 
@@ -309,6 +337,10 @@ KERNEL void stage_loads(const lane_model *m, stages *W, int s, int i)
             if (load->flags & LOAD_TOUCHES) {
                 const meeting c = touch_at_stage(m, W, k, a);
                 t->w = wrench_add(t->w, meeting_wrench(load, &c));
+                if (load->rolls) {
+                    const stage_turn of_turn = turn_at_stage(m, W, k, a, &c);
+                    t->w.n = add(t->w.n, turn_pull(&of_turn.T, of_turn.law.g));
+                }
                 continue;
             }
             const vec3 x = load_rate(W, of, a);

@@ -202,6 +202,34 @@ FN void add_bend_block(const lane_model *m, const stages *W, int k, int s, int a
     add_outer_block(block, width, by_press, force_at(t->arm, scale(smul(H, load_rate(W, of, a)), t->press.by_rate)));
 }
 
+/// Adds what a contact point that brakes turns makes at stage a of the motion at all stages, with the normal force that goes by `gap`
+/// there and by its rate.
+FN void add_turn_blocks(const lane_model *m, const stages *W, int k, int s, int a, int width, const meeting *t, real *P)
+{
+    const lane_point_load *load = &m->loads[k];
+    const stage_turn of = turn_at_stage(m, W, k, a, t);
+    const mat3 back = transposed(W->start[load->body].R);
+    wrench by_press = wrench_zero(), row = wrench_zero(), column = wrench_zero();
+    by_press.n = turn_pull(&of.T, of.law.by_press);
+    for (int l = 0; l < s; l++) {
+        const real rate = rset(W->table->d[a][l]) * W->in.inv_h, e = fmadd(t->press.by_rate, rate, t->press.by_gap * rset(l == a));
+        const real bends = fmadd(m->relaxation, rate, rset(l == a));
+        const small_turn T = turn_of(mmul(W->body[load->body * s + l].T.R, back));
+        real *const block = P + width * 6 * a + 6 * l;
+        add_outer_block(block, width, by_press, force_at(W->point[k * s + l].arm, scale(t->n, e)));
+        for (int j = 0; j < 3; j++) {
+            row.n = turn_pull(&of.T, scale(of.law.along[j], of.law.k[j] * bends));
+            column.n = turn_pull(&T, of.law.along[j]);
+            add_outer_block(block, width, row, column);
+        }
+    }
+    const vec3 turn = scale(turn_pull(&of.T, of.law.g), rset(0.5));
+    const real bend = rset(-0.5) * dot(of.law.g, of.T.v);
+    mat3 A;
+    A.x = vec(bend, negate(turn.z), turn.y), A.y = vec(turn.z, bend, negate(turn.x)), A.z = vec(negate(turn.y), turn.x, bend);
+    add_block(P + (width + 1) * 6 * a, width, A, zero3(), zero3(), rset(0));
+}
+
 /// Adds what a contact point makes at stage a of the motion at all stages. The normal force goes by the gap there and by its
 /// rate, friction by bristles and their rate, and, where it slides, by the normal force.
 FN void add_touch_blocks(const lane_model *m, const stages *W, int k, int s, int a, int width, real *P)
@@ -221,6 +249,7 @@ FN void add_touch_blocks(const lane_model *m, const stages *W, int k, int s, int
         for (int j = 0; j < 2; j++) add_outer_block(block, width, by_way[j], slide_column(m, W, k, a, l, t.face, ways[j]));
     }
     if (load->surface && any_of(gt(t.press.force, rset(0)))) add_bend_block(m, W, k, s, a, width, &t, by_press, P);
+    if (load->rolls) add_turn_blocks(m, W, k, s, a, width, &t, P);
     const vec3 f = meeting_gradient(&t), half = scale(f, rset(-0.5)),
                turn = scale(cross(t.rub.g, t.face), rset(0.5) * load->radius);
     mat3 A = rows_of_sym(point_curvature(t.arm, f));  // and [turn]x

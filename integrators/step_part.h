@@ -262,7 +262,7 @@ KERNEL mask keeps_law(const lane_model *m, ladder_work *L, const position_state 
         const lane_point_load *load = &m->loads[k];
         if (!(load->flags & LOAD_TOUCHES)) continue;
         const end_touch e = touch_at_end(m, L, k);
-        after.spring = after.spring + contact_energy(load, e.gap, e.kept);
+        after.spring = after.spring + stored_at_end(load, &e);
     }
     if (t) error = root(kinetic * defect_energy(m, P));
     return gains_nothing(&L->part, S, after, kinetic, t ? &error : NULL, tolerance);

@@ -261,7 +261,16 @@ KERNEL void end_contacts(const lane_model *m, variational_state *S, mask where, 
         const wrench w = gradient_of_touch(s, &c, g, damped).w;
         L->A.load[s->body].n = sub(L->A.load[s->body].n, w.n), L->A.load[s->body].f = sub(L->A.load[s->body].f, w.f);
         F->dissipated = F->dissipated + contact_loss(s, &c, *slip, damped, g, kept);
-        *slip = sel3(where, kept, *slip), S->press[s->contact] = sel(where, press, S->press[s->contact]);
+        end_touch e = {c.gap, press, kept, zero3()};
+        if (s->rolls) {
+            const vec3 z = S->slip[turn_slot(m, s)];
+            const turned_touch turned = turned_at(c.Qt, z, zero3());
+            const vec3 torque = turn_in_step(m, s, &turned, c.face, W->inv_h, press).g;
+            e.turned = kept_turn(s, c.face, turned.s, press, press);
+            L->A.load[s->body].n = sub(L->A.load[s->body].n, turn_pull(&turned.T, torque));
+            F->dissipated = F->dissipated + turn_loss(s, &turned, z, torque, e.turned);
+        }
+        keep_touch(m, s, &e, where, S->slip, S->press);
     }
     for (int k = 0; k < m->nv; k++) f[k] = o;
     find_placements(m, P->x, L->T);

@@ -187,6 +187,7 @@ static void plant_contacts(ctn_model *m, const cJSON *file, const cJSON *run)
         numbers_of(p, "position", 3, at);
         body_point(m, link, at, o->point);
     }
+    m->nbent = m->ncontact;
     model_sort_loads(m);
 }
 

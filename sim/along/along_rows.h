@@ -175,9 +175,9 @@ FN void load_loads(lane_rows *B, int row)
         for (int at = 0; at < places; at++) {
             lane_point_load *const to = &B->m.loads[b->loads_end++];
             to->body = row, to->number = 0, to->link = 0, to->flags = (unsigned)kind, to->contact = 0, to->displaced = 0;
-            to->motor = 0, to->surface = to->opposite = 0;  // the ground: others do not go along the links
+            to->motor = 0, to->surface = to->opposite = to->rolls = 0;  // the ground: others do not go along the links
             if (!(kind & LOAD_TOUCHES)) continue;
-            to->contact = B->m.ncontact++;
+            to->contact = B->m.ncontact++, B->m.nbent++;
             for (int l = 0; l < LANES; l++)
                 B->contact[to->contact][l] = load_in_place(B->plan->model, r->body[B->first + l], kind, at).contact;
         }
@@ -348,10 +348,10 @@ FN void load_rows(lane_rows *B, double dt, bool steps)
     const ctn_model *const from = B->plan->model;
     lane_model *const m = &B->m;
     m->nbody = B->block->rows, m->nlink = 0, m->nq = B->block->nq, m->nv = B->block->nv,
-    m->nload = m->nmotor = m->ncontrol = m->ncontact = 0;
+    m->nload = m->nmotor = m->ncontrol = m->ncontact = m->nbent = 0;
     m->nsurface = 0, m->surfaces = NULL;
     m->frames = &plain_frame, m->dof_adr = NULL, m->in_order = true, m->passive = from->passive, m->slides = from->slides;
-    m->rubs = from->rubs, m->adds = m->fast = false;
+    m->rubs = from->rubs, m->adds = m->fast = m->published = false;
     m->nsignal = m->nwound = 0, m->clock = steps ? &B->clock : NULL, m->wound = m->by_target = m->by_wound = m->by_bent = NULL,
     m->time = 0;
     memset(&B->clock, 0, sizeof B->clock);

@@ -270,11 +270,11 @@ FN void energy_row(along_world *w, int block, int i, real *carried)
         if (!(s->flags & LOAD_TOUCHES)) continue;
         if (ends) {
             const end_touch e = touch_at_end(&B->m, &A->W.po, k);
-            springs = springs + contact_energy(s, e.gap, e.kept);
+            springs = springs + stored_at_end(s, &e);
             continue;
         }
         const real gap = ground_gap(&B->m, s, mul_add(c->p, at->R, load3(s->point)));
-        springs = springs + contact_energy(s, gap, A->S.slip[s->contact]);
+        springs = springs + stored_in_contact(&B->m, s, gap, A->S.slip);
         const mask live = B->partial[i] ? live_lanes(B, i) : not_(none_of());
         A->sums.depth = sel(live, larger_of(A->sums.depth, negate(gap)), A->sums.depth);
     }

@@ -36,8 +36,13 @@ static const char *thrusters_stop(const ctn_model *m) { return m->driven ? "targ
 /// Whether there is more to touch than the ground, which goes along no links.
 static bool surfaces_stop(const ctn_model *m) { return m->nsurface && m->ncontact; }
 
-/// What else of contact goes along no links.
-#define LAW_STOPS "`contact` of `law: as-published`"
+/// What else of contact goes along no links; NULL: nothing.
+static const char *law_stops(const ctn_model *m)
+{
+    return m->published               ? "`contact` of `law: as-published`"
+           : m->nbent > m->ncontact ? "torsional or rolling friction"
+                                    : NULL;
+}
 
 /// Whether a method goes along the links only where it is asked for. With several stages open ends make four times the operations
 /// of an elimination, which lanes make good on wide CPUs alone, and threads.
@@ -45,7 +50,7 @@ static bool if_asked(const ctn_batch_config *cfg) { return cfg->method == CTN_RA
 
 ctn_parallel batch_parallel(const ctn_model *m, const ctn_batch_config *cfg)
 {
-    const bool able = along_scalar.steps(cfg) && !if_asked(cfg) && !ground_stops(m, cfg) && !surfaces_stop(m) && !m->published &&
+    const bool able = along_scalar.steps(cfg) && !if_asked(cfg) && !ground_stops(m, cfg) && !surfaces_stop(m) && !law_stops(m) &&
                       !fluid_stops(m) && !thrusters_stop(m) && !m->nwound && !speeds_stop(m, cfg) && !device_asked(cfg->engine);
     if (cfg->parallel != CTN_PARALLEL_AUTO) return cfg->parallel;
     return able && along_pays(m, cfg->worlds) ? cfg->worlds > 1 ? CTN_PARALLEL_BOTH : CTN_PARALLEL_LINKS : CTN_PARALLEL_WORLDS;
@@ -70,7 +75,7 @@ void batch_parallel_reason(const ctn_model *m, const ctn_batch_config *cfg, char
         snprintf(text, PARALLEL_WORDS, "links takes no `speed` of motors by %s", ctn_method_name(cfg->method));
     else if (ground_stops(m, cfg)) snprintf(text, PARALLEL_WORDS, "links takes no `ground` by %s", ctn_method_name(cfg->method));
     else if (surfaces_stop(m)) snprintf(text, PARALLEL_WORDS, "links takes no `obstacles` and no `terrain`");
-    else if (m->published) snprintf(text, PARALLEL_WORDS, "links takes no " LAW_STOPS);
+    else if (law_stops(m)) snprintf(text, PARALLEL_WORDS, "links takes no %s", law_stops(m));
     else if (fluid_stops(m)) snprintf(text, PARALLEL_WORDS, "links takes no %s", fluid_stops(m));
     else if (thrusters_stop(m)) snprintf(text, PARALLEL_WORDS, "links takes no %s", thrusters_stop(m));
     else if (config_check_parallel(&links, &no) != CTN_OK)  // without the remedy
@@ -113,7 +118,7 @@ ctn_status batch_along_check(const ctn_model *m, const ctn_batch_config *cfg, ct
                     ctn_method_name(cfg->method));
     if (surfaces_stop(m))
         return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no `obstacles` and no `terrain` in this version; take worlds", name);
-    if (m->published) return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no " LAW_STOPS "; take worlds", name);
+    if (law_stops(m)) return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no %s; take worlds", name, law_stops(m));
     if (ground_stops(m, cfg))
         return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no `ground` by %s in this version; take worlds, or alpha", name,
                     ctn_method_name(cfg->method));

@@ -192,7 +192,7 @@ KERNEL block_state layout_state(const lane_model *m, const ctn_batch_config *cfg
         S.part.tau = TAKE(a, (size_t)m->nv, real);
         S.part.z = m->rubs ? TAKE(a, (size_t)m->nv, real) : NULL;
         S.part.wound = TAKE(a, (size_t)m->nwound, real);
-        S.part.slip = TAKE(a, (size_t)m->ncontact, vec3);
+        S.part.slip = TAKE(a, (size_t)m->nbent, vec3);
         S.part.size = TAKE(a, 1, real);
         S.part.when = m->nsignal ? TAKE(a, 1, real) : NULL;
         for (int c = 0; c < INTERPOLANT_TERMS; c++) {
@@ -235,9 +235,9 @@ KERNEL explicit_work layout_explicit(const lane_model *m, const ctn_batch_config
         e.kq[s] = TAKE(a, nv, real);
         e.kv[s] = TAKE(a, nv, real);
         e.kw[s] = TAKE(a, (size_t)m->nwound, real);
-        e.slides[s] = TAKE(a, (size_t)m->ncontact, vec3);
+        e.slides[s] = TAKE(a, (size_t)m->nbent, vec3);
     }
-    e.bent = TAKE(a, (size_t)m->ncontact, vec3);
+    e.bent = TAKE(a, (size_t)m->nbent, vec3);
     if (cfg->adaptive) {
         e.eq = TAKE(a, nv, real);
         e.ev = TAKE(a, nv, real);

@@ -104,16 +104,18 @@ static long count_points(const ctn_scene *scene)
     return count;
 }
 
+static bool says_friction(const scene_shape *s) { return !isnan(s->friction) || !isnan(s->torsional) || !isnan(s->rolling); }
+
 /// The law as published has no friction of Coulomb.
 static ctn_status check_published(const ctn_scene *scene, ctn_error *err)
 {
     for (int l = 0; l < scene->nlink && scene->contact.published; l++)
         for (int i = 0; i < scene->links[l].nshape; i++)
-            if (touches(scene, l, &scene->links[l].shapes[i]) && !isnan(scene->links[l].shapes[i].friction)) {
+            if (touches(scene, l, &scene->links[l].shapes[i]) && says_friction(&scene->links[l].shapes[i])) {
                 const scene_place *const where = &scene->contact.at;
                 return fail_at(err, CTN_BAD_SCENE, scene->path, where->line, where->column, "contact",
-                               "law: as-published has D2 for friction, but a shape of link '%.60s' has `contact: {friction: ...}`; take "
-                               "that out, or this law",
+                               "law: as-published has D2 for friction, but the `contact` of a shape of link '%.60s' has a friction; "
+                               "take that out, or this law",
                                scene->links[l].name);
             }
     return CTN_OK;
@@ -174,6 +176,7 @@ static double critical_relaxation(const ctn_model *m, double depth) { return 2 *
 void add_contacts(ctn_model *m, const ctn_scene *scene, point_load *loads, int first)
 {
     rounded_point at[MOST_POINTS];
+    bool turns = false;
     const int surfaces = count_contacts(scene) ? count_surfaces(scene) : 0;
     m->ncontact = 0, m->depth = 0, m->critical = isnan(scene->contact.relaxation);
     m->published = scene->contact.published;
@@ -189,6 +192,9 @@ void add_contacts(ctn_model *m, const ctn_scene *scene, point_load *loads, int f
                 *o = (point_load){.body = m->frames[l].body, .number = first + m->ncontact, .link = l, .flags = LOAD_TOUCHES};
                 o->contact = m->ncontact++, o->radius = at[k].radius, o->opposite = (opposite_point(s, k) - k) * surfaces;
                 o->surface = n % surfaces + !scene->contact.ground, o->friction = friction_on(scene, s, o->surface);
+                o->torsional = isnan(s->torsional) ? scene->contact.torsional : s->torsional;
+                o->rolling = isnan(s->rolling) ? scene->contact.rolling : s->rolling;
+                o->rolls = o->torsional > 0 || o->rolling > 0, turns = turns || o->rolls;
                 o->rubs = !isnan(s->friction) || !isnan(surface_friction(scene, o->surface));
                 o->bears = tree_weight(m, o->body), o->rest = contact_depth(m, scene, o->body);
                 o->grip = o->bears / o->rest, m->depth = fmax(m->depth, o->rest);
@@ -196,6 +202,7 @@ void add_contacts(ctn_model *m, const ctn_scene *scene, point_load *loads, int f
                 body_point(m, l, at[k].at, o->point);
             }
         }
+    m->nbent = turns ? 2 * m->ncontact : m->ncontact;
     m->relaxation = m->published ? 0 : m->critical ? critical_relaxation(m, m->depth) : scene->contact.relaxation;
 }
 

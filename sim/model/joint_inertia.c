@@ -12,6 +12,7 @@
 #include "dynamics/tree_factor.h"
 #include "dynamics/derivatives.h"
 #include "contact/law.h"
+#include "contact/rolling.h"
 #include "integrators/pose_pullback.h"
 #pragma GCC diagnostic pop
 
@@ -135,6 +136,9 @@ void joint_inertia_touch(joint_inertia *inertia, const double *x, double *f, dou
         const vec3 g = scale(s->friction > 0 ? u : scale(n, dot(n, u)), s->grip);
         share[k] = dot(g, u);
         inertia->load[s->body] = wrench_add(inertia->load[s->body], force_at(arm, g));
+        if (!s->rolls) continue;
+        const vec3 w = inertia->V[s->body].w, torque = scale(w, turn_grip(s));
+        share[k] += dot(torque, w), inertia->load[s->body].n = add(inertia->load[s->body].n, torque);
     }
     for (int k = 0; k < m->nv; k++) f[k] = 0;
     add_joint_rows(m, inertia->factors.T, inertia->load, f);

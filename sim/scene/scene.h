@@ -41,6 +41,7 @@ typedef struct scene_shape {
     double density;          // kg/m^3, NAN: the link's
     enum { TOUCH_DEFAULT, TOUCH_NO, TOUCH_YES } touch;  // whether it touches the ground: it does, if there is one
     double friction;                                    // of Coulomb there, NAN: the scene's
+    double torsional, rolling;                          // m, likewise
     int points;                                         // along its axis, or each of its edges, that touch; 0: its ends alone
     bool hidden;                                        // it is not drawn
     double color[3];         // 0..1
@@ -231,6 +232,7 @@ typedef struct scene_contact {
     scene_terrain terrain;
     double height, normal[3];  // m, along a unit vector
     double friction;           // of Coulomb
+    double torsional, rolling;  // m, of torsional and rolling friction
     double depth, relaxation;  // m, s; NAN: chosen by sim/model/contact_points.c
     bool published;            // the law is that of [Pan, Manocha 2018], in the place of these
     double D1, D2;             // N/m, kg/m^2, of its energy D1 d^2 + D2 d^2 |u|^2, u the velocity along the ground

@@ -9,6 +9,8 @@ static const key ground_keys[GROUND_KEYS] = {[GROUND_HEIGHT] = {.name = "height"
 typedef enum contact_key {
     CONTACT_LAW,
     CONTACT_FRICTION,
+    CONTACT_TORSIONAL,
+    CONTACT_ROLLING,
     CONTACT_DEPTH,
     CONTACT_RELAXATION,
     CONTACT_D1,
@@ -17,6 +19,8 @@ typedef enum contact_key {
 } contact_key;
 static const key contact_keys[CONTACT_KEYS] = {[CONTACT_LAW] = {.name = "law"},
                                                [CONTACT_FRICTION] = {.name = "friction"},
+                                               [CONTACT_TORSIONAL] = {.name = "torsional"},
+                                               [CONTACT_ROLLING] = {.name = "rolling"},
                                                [CONTACT_DEPTH] = {.name = "depth"},
                                                [CONTACT_RELAXATION] = {.name = "relaxation"},
                                                [CONTACT_D1] = {.name = "D1"},
@@ -41,7 +45,7 @@ static bool check_keys_of_law(source *s, const node *n, const node *const v[CONT
     bool ok = true;
     for (contact_key k = CONTACT_FRICTION; k < CONTACT_KEYS; k++)
         if (v[k] && published != (k >= CONTACT_D1))
-            ok = bad_key(s, v[k], published ? "law: as-published has D1 and D2 in the place of friction, depth and relaxation"
+            ok = bad_key(s, v[k], published ? "law: as-published has D1 and D2 in the place of friction of all kinds, depth and relaxation"
                                             : "D1 and D2 are of `law: as-published`; the law bristles has depth and friction");
     if (published && !v[CONTACT_D1]) ok = bad_value(s, n, "law: as-published has no D1; say how stiff the ground is, N/m");
     return ok;
@@ -58,6 +62,8 @@ static bool read_law(source *s, const node *n, scene_contact *to)
     if (v[CONTACT_D1]) ok = read_number(s, v[CONTACT_D1], POSITIVE, &to->D1) && ok;
     if (v[CONTACT_D2]) ok = read_number(s, v[CONTACT_D2], NOT_NEGATIVE, &to->D2) && ok;
     if (v[CONTACT_FRICTION]) ok = read_number(s, v[CONTACT_FRICTION], NOT_NEGATIVE, &to->friction) && ok;
+    if (v[CONTACT_TORSIONAL]) ok = read_number(s, v[CONTACT_TORSIONAL], NOT_NEGATIVE, &to->torsional) && ok;
+    if (v[CONTACT_ROLLING]) ok = read_number(s, v[CONTACT_ROLLING], NOT_NEGATIVE, &to->rolling) && ok;
     if (v[CONTACT_DEPTH]) ok = read_number(s, v[CONTACT_DEPTH], POSITIVE, &to->depth) && ok;
     if (v[CONTACT_RELAXATION]) ok = read_number(s, v[CONTACT_RELAXATION], NOT_NEGATIVE, &to->relaxation) && ok;
     return ok;
@@ -93,8 +99,11 @@ bool link_touches(const ctn_scene *scene, int link)
 
 bool read_touch(source *s, const node *n, scene_shape *shape)
 {
-    enum { FRICTION, POINTS, KEYS };
-    static const key keys[KEYS] = {[FRICTION] = {.name = "friction"}, [POINTS] = {.name = "points"}};
+    enum { FRICTION, TORSIONAL, ROLLING, POINTS, KEYS };
+    static const key keys[KEYS] = {[FRICTION] = {.name = "friction"},
+                                   [TORSIONAL] = {.name = "torsional"},
+                                   [ROLLING] = {.name = "rolling"},
+                                   [POINTS] = {.name = "points"}};
     const node *v[KEYS];
     bool on, ok = true;
     if (n->kind == NODE_SCALAR) {
@@ -105,6 +114,8 @@ bool read_touch(source *s, const node *n, scene_shape *shape)
     shape->touch = TOUCH_YES;
     if (!read_keys(s, n, "a shape's contact", keys, KEYS, v)) return false;
     if (v[FRICTION]) ok = read_number(s, v[FRICTION], NOT_NEGATIVE, &shape->friction);
+    if (v[TORSIONAL]) ok = read_number(s, v[TORSIONAL], NOT_NEGATIVE, &shape->torsional) && ok;
+    if (v[ROLLING]) ok = read_number(s, v[ROLLING], NOT_NEGATIVE, &shape->rolling) && ok;
     if (!v[POINTS]) return ok;
     if (shape->type != SHAPE_CAPSULE && shape->type != SHAPE_BOX)
         return bad_key(s, v[POINTS], "only capsules have points along their axis, and boxes along their edges");

@@ -115,7 +115,7 @@ static bool read_scale(source *s, const node *n, scene_shape *shape)
 /// the node of its name.
 static bool read_shape(source *s, const node *n, bool fixed, scene_shape *shape, bool *left_out, const node **named)
 {
-    *shape = (scene_shape){.rotation = {1, 0, 0, 0}, .size = {1, 1, 1}, .density = NAN, .friction = NAN, .color = {0.7, 0.7, 0.7}};
+    *shape = (scene_shape){.rotation = {1, 0, 0, 0}, .size = {1, 1, 1}, .density = NAN, .friction = NAN, .torsional = NAN, .rolling = NAN, .color = {0.7, 0.7, 0.7}};
     const node *v[SHAPE_KEYS];
     if (!read_keys(s, n, fixed ? "an obstacle" : "a shape", fixed ? fixed_keys : shape_keys, SHAPE_KEYS, v)) return false;
     *named = v[SHAPE_KEY_NAME];
