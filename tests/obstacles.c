@@ -133,7 +133,7 @@ START_TEST(terrain_goes_through_heights)
     rng r = {3};
     for (int k = 0; k < NX * NY; k++) heights[k] = kept[k] = rng_uniform(&r, -1, 1);
     fit_heights(heights, NX, NY);
-    const fixed_surface f = {.kind = SURFACE_TERRAIN, .columns = NX, .rows = NY, .spacing = {0.5, 0.25}, .heights = heights};
+    const fixed_surface f = {.kind = SURFACE_TERRAIN, .columns = NX, .rows = NY, .spacing = {0.5, 0.25}, .numbers = heights};
     for (int j = 0; j < NY; j++)
         for (int i = 0; i < NX; i++) {
             const double end = 0.25 * (NX - 1), x = 0.5 * i - end, y = 0.25 * (j - 0.5 * (NY - 1));
@@ -569,6 +569,76 @@ START_TEST(files_of_heights)
 }
 END_TEST
 
+/// Rows in the scene, and heights that are stretched; what is wrong with others.
+START_TEST(heights_in_the_scene)
+{
+    static const struct {
+        const char *text;
+        double heights[4];
+        const char *error;
+    } rows[] = {{"heights: [[1, 2], [3, 5]]", {1, 2, 3, 5}, NULL},
+                {"heights: [[1, 2], [3, 5]], range: [1, -1]", {1, 0.5, 0, -1}, NULL},
+                {"heights: [[4, 4], [4, 4]], range: [2, 3]", {2, 2, 2, 2}, NULL},
+                {"heights: [[1, 2], [3]]", {0}, ":2:29: terrain.heights[1]: expected 2 heights, as in the first row, found 1"},
+                {"heights: [1, 2]", {0}, ":2:1: expected at least 2 heights in each of 2 rows, found 0 in 2"},
+                {"heights: [[1, x], [3, 4]]", {0}, "terrain.heights[0][1]: expected a number"},
+                {"height: [0, 1]", {0}, ":2:10: terrain.file: missing; a terrain has"},
+                {"heights: [[1, 2], [3, 5]], file: x.pgm", {0}, "terrain.heights: a `file` has them already"},
+                {"file: x.pgm, range: [0, 1], height: [0, 1]", {0}, "terrain.range: `height` says how high black and white"}};
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        char text[600];
+        ctn_error err;
+        snprintf(text, sizeof text,
+                 "catena: 1\nterrain: {%s, size: [2, 1]}\nlinks:\n  - {name: a, joint: free, density: 1, shapes: [{type: sphere, "
+                 "radius: 1}]}\n",
+                 rows[k].text);
+        ctn_scene *const scene = ctn_scene_parse(text, strlen(text), "text.yaml", &err);
+        if (rows[k].error) ck_assert_msg(!scene && strstr(err.message, rows[k].error), "rows %zu: %s", k, err.message);
+        else
+            ck_assert_msg(scene && !memcmp(scene->contact.terrain.heights, rows[k].heights, sizeof rows[k].heights), "rows %zu",
+                          k);
+        ctn_scene_free(scene);
+    }
+}
+END_TEST
+
+/// What shares no layer does not touch: entries, their order and opposites, sensors, and a ball that falls through.
+START_TEST(layers)
+{
+    ctn_model *const m = model_of(
+        "catena: 1\nground: {height: -1, layers: [1, 31]}\nobstacles:\n  - {type: sphere, radius: 0.5, layers: [2]}\n"
+        "  - {type: sphere, radius: 0.5, center: [3, 0, 0]}\nlinks:\n"
+        "  - {name: a, joint: free, position: [0, 0, 2], density: 1000, shapes: [{type: sphere, radius: 0.1, contact: {layers: "
+        "[31]}}]}\n"
+        "  - {name: b, joint: free, position: [3, 0, 2], density: 1000, shapes: [{type: box, size: [1, 1, 1], contact: {layers: "
+        "[1, 2]}}]}\n"
+        "  - {name: c, joint: free, position: [6, 0, 2], density: 1000, shapes: [{type: sphere, radius: 0.1}]}\n");
+    ck_assert_int_eq(ctn_model_ncontact(m), 1 + 8 * 2 + 1);
+    ctn_contact_point p;
+    for (int k = 0; ctn_model_contact(m, k, &p); k++) ck_assert_int_eq(p.surface, k == 0 ? 0 : k == 17 ? 2 : (k - 1) % 2);
+    for (int k = 0; k < m->nload; k++) {
+        const point_load *const s = &m->loads[k], *const t = s + s->opposite;
+        ck_assert(t->surface == s->surface && t->link == s->link &&
+                  !(s->flags & LOAD_FIRST) == (s->link == 1 && s->surface == 1));
+        for (int i = 0; i < 3 && s->opposite; i++) ck_assert_double_eq_tol(s->point[i], -t->point[i], 1e-12);
+    }
+    const ctn_batch_config cfg = order_2(1 / 60.);
+    ctn_batch *const b = batch_with(m, &cfg);
+    double q[21];
+    ck_assert_int_eq(ctn_batch_step(b, 120, NULL, NULL), CTN_OK);
+    ctn_batch_state(b, q, NULL);
+    ck_assert_msg(fabs(q[2] + 0.9) < 0.01 && q[16] < -10, "at %g and %g", q[2], q[16]);
+    ctn_batch_free(b), ctn_model_free(m);
+    ctn_error err;
+    static const char *const wrong[] = {"layers: [32]", "layers: []", "layers: 1", "layers: [0.5]"};
+    for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+        char text[200];
+        snprintf(text, sizeof text, "catena: 1\nground: {%s}\nlinks: []\n", wrong[k]);
+        ck_assert(!ctn_scene_parse(text, strlen(text), "text.yaml", &err) && strstr(err.message, "ground.layers"));
+    }
+}
+END_TEST
+
 /// What is warned of, and what is refused of models.
 START_TEST(warnings_and_refusals)
 {
@@ -619,6 +689,8 @@ int main(void)
     tcase_add_test(t, points_by_surfaces);
     tcase_add_test(t, contacts_are_told);
     tcase_add_test(t, files_of_heights);
+    tcase_add_test(t, heights_in_the_scene);
+    tcase_add_test(t, layers);
     tcase_add_test(t, warnings_and_refusals);
     suite_add_tcase(suite, t);
     return run_suite(suite);

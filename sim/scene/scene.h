@@ -41,6 +41,7 @@ typedef struct scene_shape {
     double density;          // kg/m^3, NAN: the link's
     enum { TOUCH_DEFAULT, TOUCH_NO, TOUCH_YES } touch;  // whether it touches the ground: it does, if there is one
     double friction;                                    // of Coulomb there, NAN: the scene's
+    unsigned layers;         // bits: it touches what shares one with it
     int points;                                         // along its axis, or each of its edges, that touch; 0: its ends alone
     bool hidden;                                        // it is not drawn
     double color[3];         // 0..1
@@ -219,6 +220,7 @@ typedef struct scene_terrain {
     double *heights;               // [rows][columns], m above its position; the first row has the highest y
     double size[2], position[3];   // m, from its first node to its last; of its middle
     double rotation[4], friction;  // as of a shape
+    unsigned layers;               // likewise
     double color[3];
     bool hidden;
 } scene_terrain;
@@ -230,6 +232,7 @@ typedef struct scene_contact {
     int nobstacle;
     scene_terrain terrain;
     double height, normal[3];  // m, along a unit vector
+    unsigned layers;           // of the ground
     double friction;           // of Coulomb
     double depth, relaxation;  // m, s; NAN: chosen by sim/model/contact_points.c
     scene_place at;            // of `contact`, else of what there is to touch

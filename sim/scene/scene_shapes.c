@@ -26,6 +26,7 @@ enum shape_key {
     SHAPE_KEY_DRAW,
     SHAPE_KEY_NAME,  // of what is fixed, as the next
     SHAPE_KEY_FRICTION,
+    SHAPE_KEY_LAYERS,
     SHAPE_KEYS,
 };
 
@@ -41,10 +42,11 @@ static const key shape_keys[SHAPE_KEYS] = {
     [SHAPE_KEY_DRAW] = {.name = "draw"},
 };
 static const key fixed_keys[SHAPE_KEYS] = {
-    [SHAPE_KEY_TYPE] = {.name = "type"},   [SHAPE_KEY_CENTER] = {.name = "center"}, [SHAPE_KEY_ROTATION] = {.name = "rotation"},
-    [SHAPE_KEY_EULER] = {.name = "euler"}, [SHAPE_KEY_SIZE] = {.name = "size"},     [SHAPE_KEY_FROM] = {.name = "from"},
-    [SHAPE_KEY_TO] = {.name = "to"},       [SHAPE_KEY_RADIUS] = {.name = "radius"}, [SHAPE_KEY_COLOR] = {.name = "color"},
-    [SHAPE_KEY_DRAW] = {.name = "draw"},   [SHAPE_KEY_NAME] = {.name = "name"},     [SHAPE_KEY_FRICTION] = {.name = "friction"},
+    [SHAPE_KEY_TYPE] = {.name = "type"},     [SHAPE_KEY_CENTER] = {.name = "center"}, [SHAPE_KEY_ROTATION] = {.name = "rotation"},
+    [SHAPE_KEY_EULER] = {.name = "euler"},   [SHAPE_KEY_SIZE] = {.name = "size"},     [SHAPE_KEY_FROM] = {.name = "from"},
+    [SHAPE_KEY_TO] = {.name = "to"},         [SHAPE_KEY_RADIUS] = {.name = "radius"}, [SHAPE_KEY_COLOR] = {.name = "color"},
+    [SHAPE_KEY_DRAW] = {.name = "draw"},     [SHAPE_KEY_NAME] = {.name = "name"},     [SHAPE_KEY_FRICTION] = {.name = "friction"},
+    [SHAPE_KEY_LAYERS] = {.name = "layers"},
 };
 
 #define SHAPE_NAMES "sphere, box, capsule, cylinder, ellipsoid, mesh"
@@ -52,7 +54,7 @@ static const key fixed_keys[SHAPE_KEYS] = {
 #define FIXED_NAMES "sphere, box, capsule, cylinder"
 #define EVERY                                                                                                                    \
     (BIT(SHAPE_KEY_TYPE) | BIT(SHAPE_KEY_DENSITY) | BIT(SHAPE_KEY_COLOR) | BIT(SHAPE_KEY_CONTACT) | BIT(SHAPE_KEY_DRAW) |        \
-     BIT(SHAPE_KEY_NAME) | BIT(SHAPE_KEY_FRICTION))
+     BIT(SHAPE_KEY_NAME) | BIT(SHAPE_KEY_FRICTION) | BIT(SHAPE_KEY_LAYERS))
 #define TURNED (BIT(SHAPE_KEY_CENTER) | BIT(SHAPE_KEY_ROTATION) | BIT(SHAPE_KEY_EULER))
 #define ROUND_BAR (BIT(SHAPE_KEY_FROM) | BIT(SHAPE_KEY_TO) | BIT(SHAPE_KEY_RADIUS))
 
@@ -115,7 +117,12 @@ static bool read_scale(source *s, const node *n, scene_shape *shape)
 /// the node of its name.
 static bool read_shape(source *s, const node *n, bool fixed, scene_shape *shape, bool *left_out, const node **named)
 {
-    *shape = (scene_shape){.rotation = {1, 0, 0, 0}, .size = {1, 1, 1}, .density = NAN, .friction = NAN, .color = {0.7, 0.7, 0.7}};
+    *shape = (scene_shape){.rotation = {1, 0, 0, 0},
+                           .size = {1, 1, 1},
+                           .density = NAN,
+                           .friction = NAN,
+                           .layers = USUAL_LAYERS,
+                           .color = {0.7, 0.7, 0.7}};
     const node *v[SHAPE_KEYS];
     if (!read_keys(s, n, fixed ? "an obstacle" : "a shape", fixed ? fixed_keys : shape_keys, SHAPE_KEYS, v)) return false;
     *named = v[SHAPE_KEY_NAME];
@@ -158,6 +165,7 @@ static bool read_shape(source *s, const node *n, bool fixed, scene_shape *shape,
     if (v[SHAPE_KEY_DENSITY]) ok = read_number(s, v[SHAPE_KEY_DENSITY], NOT_NEGATIVE, &shape->density) && ok;
     if (v[SHAPE_KEY_COLOR]) ok = read_color(s, v[SHAPE_KEY_COLOR], shape->color) && ok;
     if (v[SHAPE_KEY_FRICTION]) ok = read_number(s, v[SHAPE_KEY_FRICTION], NOT_NEGATIVE, &shape->friction) && ok;
+    if (v[SHAPE_KEY_LAYERS]) ok = read_layers(s, v[SHAPE_KEY_LAYERS], &shape->layers) && ok;
     if (v[SHAPE_KEY_CONTACT]) ok = read_touch(s, v[SHAPE_KEY_CONTACT], shape) && ok;
     bool draw = true;
     if (v[SHAPE_KEY_DRAW]) ok = read_flag(s, v[SHAPE_KEY_DRAW], &draw) && ok;
