@@ -52,19 +52,27 @@ static void lay_along(fixed_surface *f, const double *from, const double *to)
     for (int k = 0; k < 3; k++) f->R[3 * k] = x[k], f->R[3 * k + 1] = y[k], f->R[3 * k + 2] = z[k];
 }
 
-static fixed_surface surface_of_shape(const scene_shape *s)
+/// numbers: room for those of a hull.
+static fixed_surface surface_of(const scene_obstacle *o, double *numbers)
 {
-    static const surface_kind kinds[] = {[SHAPE_SPHERE] = SURFACE_SPHERE,
-                                         [SHAPE_BOX] = SURFACE_BOX,
-                                         [SHAPE_CAPSULE] = SURFACE_CAPSULE,
-                                         [SHAPE_CYLINDER] = SURFACE_CYLINDER};
+    const scene_shape *const s = &o->shape;
+    static const surface_kind kinds[] = {[SHAPE_SPHERE] = SURFACE_SPHERE,       [SHAPE_BOX] = SURFACE_BOX,
+                                         [SHAPE_CAPSULE] = SURFACE_CAPSULE,     [SHAPE_CYLINDER] = SURFACE_CYLINDER,
+                                         [SHAPE_ELLIPSOID] = SURFACE_ELLIPSOID, [SHAPE_MESH] = SURFACE_HULL};
     fixed_surface f = {.kind = kinds[s->type], .R = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
     if (s->type == SHAPE_CAPSULE || s->type == SHAPE_CYLINDER) lay_along(&f, s->from, s->to);
     else memcpy(f.at, s->center, sizeof f.at);
+    if (s->type == SHAPE_BOX || s->type == SHAPE_ELLIPSOID || s->type == SHAPE_MESH) rotation_matrix(s->rotation, f.R);
     if (s->type == SHAPE_BOX) {
-        rotation_matrix(s->rotation, f.R);
         for (int k = 0; k < 3; k++) f.half[k] = s->size[k] / 2;
         f.bound = hypot(hypot(f.half[0], f.half[1]), f.half[2]);
+    } else if (s->type == SHAPE_ELLIPSOID) {
+        memcpy(f.half, s->size, sizeof f.half);
+        f.bound = fmax(f.half[0], fmax(f.half[1], f.half[2]));
+    } else if (s->type == SHAPE_MESH) {
+        store3(f.at, add(const3(f.at), mul(const33(f.R), const3(o->hull.middle))));
+        f.bound = o->hull.bound, f.faces = o->hull.faces, f.count = o->hull.count, f.numbers = numbers;
+        memcpy(numbers, o->hull.numbers, (size_t)f.count * sizeof *numbers);
     } else {
         f.radius = s->radius;
         f.bound = s->type == SHAPE_CYLINDER ? hypot(f.radius, f.half[2]) : f.radius + f.half[2];
@@ -133,15 +141,18 @@ bool make_surfaces(ctn_model *m, const ctn_scene *scene)
     m->plane = c->ground;
     m->surfaces = calloc((size_t)n + 1, sizeof *m->surfaces), m->surface_names = calloc((size_t)n + 1, sizeof *m->surface_names);
     m->nnumber = (size_t)c->terrain.columns * (size_t)c->terrain.rows;
+    for (int k = 0; k < c->nobstacle; k++) m->nnumber += (size_t)c->obstacles[k].hull.count;
     m->surface_numbers = malloc(m->nnumber * sizeof *m->surface_numbers + 1);
     if (!m->surfaces || !m->surface_names || !m->surface_numbers) return false;
     m->nsurface = n;
+    double *numbers = m->surface_numbers;
     for (int k = 0; k < n; k++) {
         const bool solid = k < c->nobstacle;
         m->surface_names[k] = strdup(solid ? c->obstacles[k].name : "terrain");
         if (!m->surface_names[k]) return false;
-        if (solid) m->surfaces[k] = surface_of_shape(&c->obstacles[k].shape);
-        else make_terrain(&c->terrain, m->surface_numbers, &m->surfaces[k]);
+        if (solid) m->surfaces[k] = surface_of(&c->obstacles[k], numbers);
+        else make_terrain(&c->terrain, numbers, &m->surfaces[k]);
+        numbers += m->surfaces[k].count;
     }
     return true;
 }

@@ -311,7 +311,7 @@ static void list_passed(mjcf *m)
     if (m->ground.count)
         robot_warn(r, m->ground.first,
                    "ignored: planes but the first one of the world that touches, and height fields but the first one with an "
-                   "image or `elevation`, and meshes and ellipsoids of the world, %d time%s",
+                   "image or `elevation`, %d time%s",
                    m->ground.count, m->ground.count == 1 ? "" : "s");
     if (m->lesser.count)
         robot_warn(

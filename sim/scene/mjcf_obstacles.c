@@ -164,9 +164,7 @@ static void add_surface(mjcf *m, const mjcf_touch *touch, int body, const mjcf_g
         if (m->excludes[k][0] == body || m->excludes[k][1] == body) s.body = body;
     for (int i = 0; i < m->ngeom && !met; i++) met = can_touch(m, &m->geoms[i]) && mjcf_meets(m, &m->geoms[i], &s);
     if (!met) return;
-    const bool solid = !geom || geom->field || (geom->shape.type != SHAPE_ELLIPSOID && geom->shape.type != SHAPE_MESH);
-    if (solid) m->surfaces[m->nsurface++] = s;
-    else mjcf_pass(&m->ground, geom->item.element->at);
+    m->surfaces[m->nsurface++] = s;
 }
 
 /// Surfaces with the same bits, of bodies that are excluded alike, share a layer. With more kinds than layers the rest is left out.
@@ -274,6 +272,7 @@ static void tell_obstacle(mjcf *m, const mjcf_surface *s)
     say_open(r, NULL, NODE_MAPPING, at);
     if (name && *name) say_text(r, "name", name, at);
     mjcf_tell_form(m, &shape, g->file, at);
+    if (g->file) say_word(r, "optional", "true", at);
     tell_surface(m, s, at);
     say_word(r, "draw", "false", at);  // the link that has the geom is drawn
     say_close(r);

@@ -9,6 +9,7 @@
 #include <catena/sensors.h>
 #include "dynamics/model.h"
 #include "sim/base/parameter_kinds.h"
+#include "sim/scene/hull.h"
 #include "sim/scene/mesh.h"
 
 #include <stdbool.h>
@@ -208,10 +209,11 @@ typedef struct scene_fluid {
 /// Points along an axis or an edge, at most.
 enum { MOST_EDGE_POINTS = 64 };
 
-/// One of `obstacles:`, fixed in the world: a sphere, box, capsule or cylinder, and its friction.
+/// One of `obstacles:`, fixed in the world: a shape, of a mesh its convex hull, and its friction.
 typedef struct scene_obstacle {
     char *name;
     scene_shape shape;
+    mesh_hull hull;
 } scene_obstacle;
 
 /// `terrain:`.

@@ -32,8 +32,11 @@ bool read_obstacles(source *s, const node *n, scene_contact *to)
     for (const node *entry = n->child; entry && !hopeless(s); entry = entry->next) {
         scene_obstacle *const o = &to->obstacles[to->nobstacle];
         const node *name = NULL;
-        const bool read = read_fixed_shape(s, entry, &o->shape, &name) && name_obstacle(s, name, to, o);
-        to->nobstacle += read, ok = ok && read;
+        bool left_out = false;
+        *o = (scene_obstacle){0};
+        const bool read = read_fixed_shape(s, entry, o, &left_out, &name) && (left_out || name_obstacle(s, name, to, o));
+        if (!read || left_out) free(o->hull.numbers);
+        to->nobstacle += read && !left_out, ok = ok && read;
     }
     return ok && !hopeless(s);
 }
@@ -72,7 +75,7 @@ bool read_terrain(source *s, const node *n, scene_terrain *to)
 
 void free_contact(scene_contact *contact)
 {
-    for (int i = 0; i < contact->nobstacle; i++) free(contact->obstacles[i].name);
+    for (int i = 0; i < contact->nobstacle; i++) free(contact->obstacles[i].name), free(contact->obstacles[i].hull.numbers);
     free(contact->obstacles), free(contact->terrain.heights);
     contact->obstacles = NULL, contact->nobstacle = 0, contact->terrain = (scene_terrain){0};
 }

@@ -240,8 +240,9 @@ bool check_axes(source *s, const node *at, const double axis[3], const double ax
 
 bool read_shapes(source *s, const node *n, scene_shape **shapes, int *nshape);
 
-/// A shape that is fixed in the world, with a `friction`, and *name the node of its name, NULL: it has none.
-bool read_fixed_shape(source *s, const node *n, scene_shape *shape, const node **name);
+/// A shape that is fixed in the world, with the hull of a mesh; *name: the node of its name, NULL: it has none. One that is
+/// `optional` and cannot be read is left out, with a warning.
+bool read_fixed_shape(source *s, const node *n, scene_obstacle *to, bool *left_out, const node **name);
 bool read_color(source *s, const node *n, double color[3]);
 
 /// The mesh that the value of `file` names: scene_mesh.c.
