@@ -6,6 +6,8 @@
 ///     sphere, capsule   |y - c| - r              c: the nearest point of the middle, or of the axis
 ///     box               |o|, inside max(q)       q = |y| - half
 ///     cylinder          likewise                 q = (|y_xy| - r, |y_z| - half)
+///     ellipsoid         contact/ellipsoid.h
+///     hull of a mesh    contact/hull.h
 ///
 /// n is its gradient, H its second derivative, (P - n n')/|o| where P projects on the faces that x is beyond: 0 before a face, 1/|o|
 /// across an edge, in both directions about a corner or a middle. In here it is never negative, so that what pushes has a negative
@@ -14,18 +16,11 @@
 #ifndef CATENA_CONTACT_SURFACE_H
 #define CATENA_CONTACT_SURFACE_H
 
+#include "contact/ellipsoid.h"
+#include "contact/hull.h"
 #include "contact/terrain.h"
 #include "dynamics/lane_model.h"
 #include "dynamics/spatial.h"
-
-/// A point at a surface: its gap, the gradient, and across it the plane of friction has the normal `face`, a unit vector.
-typedef struct {
-    real gap;
-    vec3 n, face;
-} surface_point;
-
-FN real sign_of(real x) { return sel(lt(x, rset(0)), rset(-1), rset(1)); }
-FN real above_zero(real x) { return sel(gt(x, rset(0)), x, rset(0)); }
 
 /// From the nearest point of the axis of a capsule, or the middle of a sphere; *on: that is no end of the axis.
 FN vec3 from_axis(const fixed_surface *f, vec3 y, mask *on)
@@ -122,7 +117,13 @@ KERNEL surface_point stand_at(const fixed_surface *f, vec3 x, sym3 *H)
         if (H) *H = sym_diagonal(rset(0), rset(0), rset(0));
         return s;
     }
-    s = f->kind == SURFACE_BOX ? at_box(f, y, H) : f->kind == SURFACE_CYLINDER ? at_cylinder(f, y, H) : at_round(f, y, H);
+    switch (f->kind) {
+    case SURFACE_BOX: s = at_box(f, y, H); break;
+    case SURFACE_CYLINDER: s = at_cylinder(f, y, H); break;
+    case SURFACE_ELLIPSOID: s = at_ellipsoid(f, y, H); break;
+    case SURFACE_HULL: s = at_hull(f, y, H); break;
+    default: s = at_round(f, y, H);
+    }
     s.n = s.face = mul(R, s.n);
     if (H) *H = turn(R, *H);
     return s;

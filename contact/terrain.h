@@ -58,7 +58,7 @@ FN void height_at(const fixed_surface *f, double x, double y, double to[HEIGHT_N
     double wx[3][4], wy[3][4], sum[HEIGHT_NUMBERS] = {0, 0, 0, 0, 0, 0};
     spline_weights(a.t, wx), spline_weights(b.t, wy);
     for (int j = 0; j < 4; j++) {
-        const double *const row = f->heights + (size_t)fold_index(b.i + j - 1, f->rows) * (size_t)f->columns;
+        const double *const row = f->numbers + (size_t)fold_index(b.i + j - 1, f->rows) * (size_t)f->columns;
         double part[3] = {0, 0, 0};
         for (int i = 0; i < 4; i++) {
             const double c = row[fold_index(a.i + i - 1, f->columns)];

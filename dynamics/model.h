@@ -144,6 +144,7 @@ enum load_flag {
     LOAD_PUBLISHED = 64,  // ... over the step size
     LOAD_ADDED = 128,     // takes the weight off an added mass, as energy of gravity
     LOAD_DRIVEN = 256,    // of a thruster whose target moves: force and torque are those of a target of 1
+    LOAD_FIRST = 512,     // of a contact point's entries, one for each surface that it may touch: the first
 };
 
 /// A load on a point of a body: a spring and damper to a point of the world, and a wrench; or a contact point. What is the same
@@ -186,16 +187,26 @@ typedef struct point_load {
 
 /// What points touch besides the ground (contact/surface.h), fixed and the same in every world: solid bodies about a middle, and a
 /// field of heights.
-typedef enum surface_kind { SURFACE_SPHERE, SURFACE_CAPSULE, SURFACE_BOX, SURFACE_CYLINDER, SURFACE_TERRAIN } surface_kind;
+typedef enum surface_kind {
+    SURFACE_SPHERE,
+    SURFACE_CAPSULE,
+    SURFACE_BOX,
+    SURFACE_CYLINDER,
+    SURFACE_TERRAIN,
+    SURFACE_ELLIPSOID,
+    SURFACE_HULL
+} surface_kind;
 typedef struct fixed_surface {
     surface_kind kind;
     double at[3], R[9];     // m, its middle; its axes are the columns
-    double half[3];         // m, half its lengths; capsule, cylinder: [2], of the axis z
+    double half[3];         // m, half its lengths; ellipsoid: its radii; capsule, cylinder: [2], of the axis z
     double radius;          // m, sphere, capsule, cylinder
     double bound;           // m, of a ball about the middle that has all of it; terrain: its highest, above the middle
-    int columns, rows;      // terrain, as the next two
+    int columns, rows;      // terrain, as the next one
     double spacing[2];      // m, along x, y
-    const double *heights;  // [rows][columns] coefficients of the spline, m: the first row has the lowest y
+    int faces;              // hull
+    int count;              // of `numbers`, a part of the model's: terrain: [rows][columns] coefficients of the spline, m, the
+    const double *numbers;  // first row has the lowest y; hull: faces with their sides (contact/hull.h)
 } fixed_surface;
 
 /// How a current differs from place to place and with time: the `flow` of loads is multiplied by a strength, which may move, and
@@ -288,7 +299,8 @@ struct ctn_model {
     bool plane;    // there is a ground
     fixed_surface *surfaces;  // [nsurface]
     char **surface_names;     // [nsurface]
-    double *heights;          // of the terrain
+    double *surface_numbers;  // [nnumber], of hulls, then of the terrain
+    size_t nnumber;
     ctn_body *bodies;   // [nbody]
     point_load *loads;  // [nload], by body
     joint_motor *motors;  // [nmotor], in the order of the scene

@@ -114,16 +114,25 @@ static void add_obstacles(scene_text *s, rng *r, bool hills)
     for (int k = 0; k < count; k++) {
         double x[12];
         for (int i = 0; i < 12; i++) x[i] = rng_uniform(r, -0.5, 0.5);
-        const int kind = rng_below(r, 4);
+        const int kind = rng_below(r, 6);
         const double radius = rng_uniform(r, 0.1, 0.4), friction = rng_uniform(r, 0, 1);
         if (kind == 0) add(s, "  - {type: sphere, center: [%g, %g, %g]", x[0], x[1], 0.4 * x[2]);
         else if (kind == 1)
             add(s, "  - {type: box, center: [%g, %g, %g], size: [%g, %g, %g], euler: [%g, %g, %g]", x[0], x[1], 0.4 * x[2],
                 0.8 + x[3], 0.8 + x[4], 0.6 + x[5], x[6], x[7], x[8]);
+        else if (kind == 4)
+            add(s, "  - {type: ellipsoid, center: [%g, %g, %g], radii: [%g, %g, %g], euler: [%g, %g, %g]", x[0], x[1], 0.4 * x[2],
+                0.6 + x[3], 0.6 + x[4], 0.6 + x[5], x[6], x[7], x[8]);
+        else if (kind == 5)
+            add(s,
+                "  - {type: mesh, file: " CATENA_SOURCE_DIR
+                "/tests/golden/rock.obj, position: [%g, %g, %g], scale: [%g, %g, %g], "
+                "euler: [%g, %g, %g]",
+                x[0], x[1], 0.4 * x[2], 0.6 + x[3], 0.6 + x[4], 0.6 + x[5], x[6], x[7], x[8]);
         else
             add(s, "  - {type: %s, from: [%g, %g, %g], to: [%g, %g, %g]", kind == 2 ? "capsule" : "cylinder", x[0], x[1],
                 0.4 * x[2], 2 * x[3], 2 * x[4], 0.4 * x[5]);
-        if (kind != 1) add(s, ", radius: %g", radius);
+        if (kind != 1 && kind < 4) add(s, ", radius: %g", radius);
         add(s, ", friction: %g}\n", friction);
     }
     if (hills)

@@ -372,6 +372,7 @@ static const struct {
     {WORLD("<body><joint/><inertial pos='0 0 0' diaginertia='1 1 5'/></body>"), 3, 15, "missing attribute mass"},
     {WORLD("<body><joint/><geom type='mesh' mesh='m'/></body>"), 3, 33, "mesh: unknown mesh 'm'"},
     {WORLD("<body><joint/>" BALL_GEOM "</body>\n<include/>"), 4, 1, "<include>: missing attribute file"},
+    {"<mujoco><worldbody/>\n<contact><exclude body1='world' body2='a'/></contact></mujoco>", 2, 10, "there is no body 'a'"},
     {WORLD("<include file='nowhere.xml'/>"), 3, 10, "cannot be read"},
     {WORLD("<include file='t.xml'/>"), 3, 10, "part of the model already"},
     {"<mujoco/>", 1, 1, "missing <worldbody>"},
@@ -405,14 +406,22 @@ static const struct {
     const char *words;
 } remarks[] = {
     {WORLD("<geom type='plane' size='1 1 1'/><geom type='plane' size='1 1 1'/><body><joint/>" BALL_GEOM "</body>"), 3, 34,
-     "ignored: height fields, and planes but the first one of the world that touches, 1 time"},
+     "ignored: planes but the first one of the world that touches, and height fields"},
     {WORLD("<geom type='plane' size='1 1 1' contype='0' conaffinity='0'/><body><joint/>" BALL_GEOM "</body>"), 3, 1,
-     "ignored: height fields, and planes"},
+     "ignored: planes but the first one of the world that touches"},
+    {"<mujoco><asset><hfield name='h' nrow='2' ncol='2' size='1 1 1 1'/></asset>\n<worldbody><geom type='hfield' hfield='h'/>"
+     "<body><joint/>" BALL_GEOM "</body></worldbody></mujoco>",
+     2, 12, "height fields but the first one with an image or `elevation`"},
+    {WORLD("<geom size='1' friction='0.1'/>\n<geom size='1' friction='5'/><body><freejoint/><geom size='1' "
+           "friction='0.7'/></body>"),
+     4, 1, "friction of 1 pair of geoms is not MuJoCo's"},
     {WORLD("<geom type='plane' size='1 1 1'/><body><joint/><geom size='1' solref='0.01 1'/></body>"), 3, 48,
      "ignored: how soft geoms touch"},
+    {WORLD("<geom size='1' solref='0.01 1'/><body><joint/><geom size='1'/></body>"), 3, 1, "ignored: how soft geoms touch"},
     {WORLD("<site/><site/><body><joint frictionloss='1'/>" BALL_GEOM "</body>"), 3, 1, "ignored: <site>, 2 times"},
     {WORLD("<site/><body><joint type='ball' frictionloss='1'/>" BALL_GEOM "</body>"), 3, 14, "ignored: frictionloss of ball"},
-    {WORLD("<body><joint/><geom size='1' contype='0' friction='1'/></body>"), 3, 15, "ignored: friction, condim and priority of geoms, 1 time"},
+    {WORLD("<body><joint/><geom size='1' contype='0' friction='1'/></body>"), 3, 15,
+     "ignored: friction, condim and priority of geoms, 1 time"},
     {WORLD("<body><joint/>" BALL_GEOM "</body><body mocap='true'/>"), 3, 40, "is moved by hand (mocap)"},
     {WORLD("<body gravcomp='1'><joint/>" BALL_GEOM "</body>"), 3, 1, "ignored: gravcomp"},
     {"<mujoco><worldbody><body><joint name='j'/>" BALL_GEOM
@@ -456,7 +465,7 @@ END_TEST
 
 // ---- the ground
 
-#define GROUNDED(plane, geom)                                                                                                      \
+#define GROUNDED(plane, geom)                                                                                                    \
     WORLD("<geom type='plane' size='0 0 1' " plane "/><body name='b'><freejoint/><geom size='0.1' " geom "/></body>")
 
 /// What MuJoCo 4 has in mjData.contact for these two: friction, 0 with condim 1; NAN: no contact.
@@ -478,17 +487,100 @@ static const struct {
     {GROUNDED("", "contype='0' conaffinity='0'"), NAN},
 };
 
+/// The same for a plane, and for a box of the world in its place.
 START_TEST(friction_of_pairs)
 {
-    ctn_scene *const s = read_mjcf(touching[_i].text);
-    ck_assert(s->contact.ground);
-    const scene_shape *const ball = s->links[link_of(s, "b")].shapes;
-    if (isnan(touching[_i].friction)) {
-        ck_assert(!ball || ball->touch == TOUCH_NO);
-    } else {
-        ck_assert_int_ne(ball->touch, TOUCH_NO);
-        ck_assert_double_eq(ball->touch == TOUCH_YES ? ball->friction : s->contact.friction, touching[_i].friction);
+    for (int box = 0; box < 2; box++) {
+        char text[512];
+        const char *const plane = "type='plane'", *const at = strstr(touching[_i].text, plane);
+        snprintf(text, sizeof text, "%.*s%s%s", (int)(at - touching[_i].text), touching[_i].text,
+                 box ? "type='box' pos='0 0 -9' " : plane, at + strlen(plane));
+        if (box) memcpy(strstr(text, "size='0 0 1'"), "size='1 1 1'", 12);
+        ctn_scene *const s = read_mjcf(text);
+        ctn_error err = {0};
+        ctn_model *const m = ctn_model_create(s, &err);
+        ctn_contact_point p;
+        ck_assert_msg(m != NULL, "%s", err.message);
+        if (isnan(touching[_i].friction)) {
+            ck_assert_int_eq(ctn_model_ncontact(m), 0);
+        } else {
+            ck_assert_int_eq(ctn_model_ncontact(m), 1);
+            ck_assert(s->contact.ground == !box && s->contact.nobstacle == box);
+            ck_assert(ctn_model_contact(m, 0, &p) && p.surface == box);
+            ck_assert_double_eq(p.friction, touching[_i].friction);
+        }
+        ctn_model_free(m), ctn_scene_free(s);
     }
+}
+END_TEST
+
+/// Which of many geoms touches which, by random bits, and pairs of bodies that are excluded: MuJoCo's rule.
+START_TEST(bits_of_pairs)
+{
+    enum { FIXED = 5, BALLS = 6 };
+    FOR_ALL_SEEDS(seed, 40)
+    {
+        rng r = {seed};
+        unsigned types[FIXED + BALLS], with[FIXED + BALLS];
+        char text[4096];
+        size_t n = (size_t)sprintf(text, "<mujoco><worldbody>");
+        for (int k = 0; k < FIXED + BALLS; k++) {
+            types[k] = (unsigned)rng_below(&r, 8), with[k] = (unsigned)rng_below(&r, 8);
+            const bool plane = k == 0 && seed % 2;
+            n += (size_t)sprintf(text + n,
+                                 "<body name='b%d'>%s<geom name='g%d' type='%s' size='1 1 1' contype='%u' conaffinity='%u'/>"
+                                 "</body>",
+                                 k, k < FIXED ? "" : "<freejoint/><inertial pos='0 0 0' mass='1' diaginertia='1 1 1'/>", k,
+                                 plane ? "plane" : "sphere", types[k], with[k]);
+        }
+        const int out[2] = {(int)rng_below(&r, FIXED), (int)rng_below(&r, BALLS)};
+        sprintf(text + n,
+                "</worldbody><contact><exclude body1='b%d' body2='b%d'/><exclude body1='b%d' body2='b%d'/></contact></mujoco>",
+                out[0], FIXED + out[1], FIXED + (int)rng_below(&r, BALLS), FIXED);
+        ctn_scene *const s = read_mjcf(text);
+        ctn_model *const m = ctn_model_create(s, NULL);
+        bool met[FIXED][BALLS] = {{false}};
+        ctn_contact_point p;
+        for (int k = 0; ctn_model_contact(m, k, &p); k++) {
+            const char *const name = ctn_model_surface(m, p.surface), *const body = s->links[p.link].name;
+            const int surface = !strcmp(name, "ground") ? 0 : name[1] - '0', ball = atoi(body + 1) - FIXED;
+            ck_assert(ball >= 0 && ball < BALLS && !met[surface][ball]);
+            met[surface][ball] = true;
+        }
+        for (int a = 0; a < FIXED; a++)
+            for (int b = 0; b < BALLS; b++) {
+                const bool expected =
+                    !(a == out[0] && b == out[1]) && ((types[a] & with[FIXED + b]) || (types[FIXED + b] & with[a]));
+                ck_assert_msg(met[a][b] == expected, "seed %d: geom %d and ball %d: %d", (int)seed, a, b, met[a][b]);
+            }
+        ctn_model_free(m), ctn_scene_free(s);
+    }
+}
+END_TEST
+
+/// Where geoms of bodies that hang on the world are, in frames and turned bodies; what moves is no obstacle, nor what nothing meets.
+START_TEST(obstacles)
+{
+    ctn_scene *const s = read_mjcf(
+        "<mujoco><worldbody><geom name='rock' type='box' size='1 2 3' pos='4 5 6' euler='0 0 90'/>"
+        "<body pos='1 0 0' euler='0 90 0'><geom type='capsule' size='0.1 0.4' pos='0 0 1'/><frame pos='0 0 2'>"
+        "<body pos='0 1 0' euler='90 0 0'><geom name='c' type='cylinder' fromto='0 0 0 0 0 1' size='0.2' rgba='1 1 1 0'/></body>"
+        "</frame><geom contype='4' conaffinity='4' size='1'/></body>"
+        "<body name='b' pos='0 0 9'><joint/><geom size='0.1'/><body><geom size='0.1'/></body></body></worldbody></mujoco>");
+    const scene_obstacle *const o = s->contact.obstacles;
+    ck_assert_int_eq(s->contact.nobstacle, 3);
+    ck_assert_str_eq(o[0].name, "rock");
+    EXACT(o[0].shape.size, 2, 4, 6);
+    EXACT(o[0].shape.center, 4, 5, 6);
+    NEAR(o[0].shape.rotation, 1e-15, sqrt(0.5), 0, 0, sqrt(0.5));
+    ck_assert_str_eq(o[1].name, "obstacle.1");
+    NEAR(o[1].shape.from, 1e-15, 1.6, 0, 0);
+    NEAR(o[1].shape.to, 1e-15, 2.4, 0, 0);
+    ck_assert_str_eq(o[2].name, "c");  // z of its body is -y of the one around it, which is -y of the world
+    NEAR(o[2].shape.from, 1e-15, 3, 1, 0);
+    NEAR(o[2].shape.to, 1e-15, 3, 0, 0);
+    ck_assert(!s->contact.ground && o[2].shape.hidden && o[0].shape.layers == o[2].shape.layers);
+    ck_assert_str_eq(ctn_scene_warnings(s), "");
     ctn_scene_free(s);
 }
 END_TEST
@@ -513,6 +605,24 @@ START_TEST(plane_is_ground)
         }
         ctn_scene_free(s);
     }
+}
+END_TEST
+
+/// Rows of a height field: the first one has the highest y, stretched from 0 to the third of its sizes, as MuJoCo's rays find it.
+START_TEST(height_field)
+{
+    ctn_scene *const s = read_mjcf(
+        "<mujoco><asset><hfield name='h' nrow='2' ncol='3' elevation='1 2 3  4 5 9' size='3 1 0.5 0.1'/></asset><worldbody>"
+        "<body pos='0 0 1'><geom type='hfield' hfield='h' pos='1 0 0' rgba='1 0 0 1'/></body><body><freejoint/>" BALL_GEOM
+        "</body></worldbody></mujoco>");
+    static const double heights[] = {0, 0.0625, 0.125, 0.1875, 0.25, 0.5};
+    const scene_terrain *const t = &s->contact.terrain;
+    ck_assert(t->columns == 3 && t->rows == 2 && !t->hidden);
+    for (int k = 0; k < 6; k++) ck_assert_double_eq(t->heights[k], heights[k]);
+    EXACT(t->size, 6, 2);
+    EXACT(t->position, 1, 0, 1);
+    EXACT(t->color, 1, 0, 0);
+    ctn_scene_free(s);
 }
 END_TEST
 
@@ -676,7 +786,10 @@ int main(void)
     tcase_add_test(good, thrusters);
     tcase_add_test(good, home);
     tcase_add_loop_test(good, friction_of_pairs, 0, LENGTH(touching));
+    tcase_add_test(good, bits_of_pairs);
     tcase_add_test(good, plane_is_ground);
+    tcase_add_test(good, obstacles);
+    tcase_add_test(good, height_field);
     tcase_add_loop_test(bad, mistake, 0, LENGTH(mistakes));
     tcase_add_loop_test(bad, remark, 0, LENGTH(remarks));
     tcase_add_checked_fixture(files, make_folder, remove_folder);

@@ -17,6 +17,12 @@
 #include <zlib.h>
 
 #define HILLS CATENA_SOURCE_DIR "/scenes/hills.pgm"
+#define ROCK CATENA_SOURCE_DIR "/tests/golden/rock.obj"
+
+enum { BOX = 2, ELLIPSOID = 4, HULL, TERRAIN };  // of all_surfaces()
+
+#define BALL(x, z)                                                                                                               \
+    "links:\n  - {name: a, position: [" x ", 0, " z "], joint: free, density: 1000, shapes: [{type: sphere, radius: 0.1}]}\n"
 
 static vec3 random_vector(rng *r, double most)
 {
@@ -33,6 +39,8 @@ static ctn_model *all_surfaces(void)
         "  - {type: capsule, from: [0.3, -0.2, 0.1], to: [-0.2, 0.3, 0.5], radius: 0.25}\n"
         "  - {type: box, center: [-0.1, 0.1, 0], size: [0.8, 0.5, 0.3], euler: [0.3, -0.5, 0.9]}\n"
         "  - {type: cylinder, from: [0.1, 0.1, -0.4], to: [0.2, -0.3, 0.3], radius: 0.3}\n"
+        "  - {type: ellipsoid, center: [0.1, -0.1, 0.05], radii: [0.7, 0.25, 0.4], euler: [0.4, 0.2, -0.6]}\n"
+        "  - {type: mesh, file: " ROCK ", position: [0.1, 0.05, -0.1], scale: [0.5, 0.6, 0.7], euler: [-0.3, 0.5, 0.2]}\n"
         "terrain: {file: " HILLS ", size: [2.4, 2], height: [-0.1, 0.5], position: [0.2, -0.1, -0.3], "
         "euler: [0.1, 0.2, 0.3]}\n"
         "links:\n  - {name: ball, position: [0, 0, 3], joint: free, density: 1000, shapes: [{type: sphere, radius: 0.1}]}\n");
@@ -89,16 +97,187 @@ START_TEST(gaps_are_distances)
 }
 END_TEST
 
+/// The distance from x to a triangle, by the nearest of its inside, sides and corners.
+static double triangle_distance(const double *a, const double *b, const double *c, vec3 x)
+{
+    const vec3 u = sub(const3(b), const3(a)), v = sub(const3(c), const3(a)), y = sub(x, const3(a));
+    const double uu = dot(u, u), uv = dot(u, v), vv = dot(v, v), yu = dot(y, u), yv = dot(y, v), det = uu * vv - uv * uv;
+    const double s = (vv * yu - uv * yv) / det, t = (uu * yv - uv * yu) / det;
+    const vec3 n = cross(u, v);
+    if (det > 0 && s >= 0 && t >= 0 && s + t <= 1) return fabs(dot(n, y)) / sqrt(dot(n, n));
+    return fmin(segment_distance(a, b, x), fmin(segment_distance(b, c, x), segment_distance(c, a, x)));
+}
+
+/// The signed distance from x to the convex hull of points [n], without their faces: outside the nearest of all triangles of them,
+/// inside the nearest of all planes through three of them which have all others on one side.
+static double hull_distance(const double (*p)[3], int n, vec3 x)
+{
+    double outside = INFINITY, inside = -INFINITY;
+    for (int a = 0; a < n; a++)
+        for (int b = 0; b < a; b++)
+            for (int c = 0; c < b; c++) {
+                const vec3 normal = cross(sub(const3(p[b]), const3(p[a])), sub(const3(p[c]), const3(p[a])));
+                double least = 0, most = 0;
+                outside = fmin(outside, triangle_distance(p[a], p[b], p[c], x));
+                for (int k = 0; k < n; k++) {
+                    const double d = dot(normal, sub(const3(p[k]), const3(p[a])));
+                    least = fmin(least, d), most = fmax(most, d);
+                }
+                const double d = dot(normal, sub(x, const3(p[a]))), length = sqrt(dot(normal, normal));
+                if (most < 1e-9 * length) inside = fmax(inside, d / length);
+                else if (least > -1e-9 * length) inside = fmax(inside, -d / length);
+            }
+    return inside > 0 ? outside : inside;
+}
+
+/// Of a mesh: its hull, found without faces; with vertices inside, in a plane of many, scaled and turned.
+START_TEST(hulls_are_distances)
+{
+    ctn_error err;
+    char text[600];
+    int inside = 0;
+    for (int of = 0; of < 2; of++) {
+        snprintf(
+            text, sizeof text,
+            "catena: 1\nobstacles: [{type: mesh, file: %s, position: [0.1, 0.2, 0.3], scale: [0.5, -0.6, 0.7], euler: [0.3, 0.5, "
+            "0.2]}]\n" BALL("0", "9"),
+            of ? CATENA_SOURCE_DIR "/tests/golden/mjcf/cube.obj" : ROCK);
+        ctn_scene *const scene = ctn_scene_parse(text, strlen(text), "text.yaml", &err);
+        ck_assert_msg(scene != NULL, "%s", err.message);
+        ctn_model *const m = ctn_model_create(scene, &err);
+        const mesh_surface *const mesh = &scene->meshes[scene->nmesh - 1]->surface;
+        const scene_obstacle *const o = scene->contact.obstacles;
+        double R[9], p[64][3];
+        rotation_matrix(o->shape.rotation, R);
+        ck_assert_int_le(mesh->nvertex, 64);
+        for (int k = 0; k < mesh->nvertex; k++) {
+            const vec3 own = vec(0.5 * mesh->vertices[k][0], 0.6 * mesh->vertices[k][1], 0.7 * mesh->vertices[k][2]);
+            store3(p[k], add(const3(o->shape.center), mul(const33(R), own)));
+        }
+        if (of) ck_assert(o->hull.corners == 8 && o->hull.faces == 6 && o->hull.count == 6 * HULL_FACE + 24 * HULL_SIDE);
+        else ck_assert_int_eq(o->hull.corners, mesh->nvertex - 2);
+        rng r = {3};
+        for (int k = 0; k < 300; k++) {
+            const vec3 x = random_vector(&r, k % 3 ? 0.5 : 1.2);
+            const double gap = stand_at(m->surfaces, x, NULL).gap,
+                         expected = hull_distance((const double(*)[3])p, mesh->nvertex, x);
+            ck_assert_msg(fabs(gap - expected) < 1e-13, "mesh %d, point %d: %.17g, not %.17g", of, k, gap, expected);
+            inside += gap < 0;
+        }
+        ctn_model_free(m), ctn_scene_free(scene);
+    }
+    ck_assert_int_gt(inside, 50);
+}
+END_TEST
+
+/// Hulls of lattices, rounded balls, cylinders and boxes, with many points in one plane or nearly: every point is inside, every
+/// side is one of two faces (Euler's V - E + F = 2), and of a lattice 6 faces and 8 corners are left.
+START_TEST(hulls_hold_all_points)
+{
+    enum { MOST = 12000 };
+    static double points[MOST][3];
+    const double scale[3] = {1, 1, 1};
+    rng r = {21};
+    for (int k = 0; k < 60; k++) {
+        const int kind = k % 6, side = 4 + k / 6, n = kind == 0 ? side * side * side : k == 59 ? MOST : 10 * side * side;
+        for (int i = 0; i < n; i++) {
+            double *const x = points[i];
+            const double turn = 2 * M_PI * (i % 24) / 24;
+            store3(x, random_vector(&r, 1));
+            const double length = sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
+            for (int j = 0; j < 3; j++) {
+                if (kind == 0) x[j] = (j == 0 ? i % side : j == 1 ? i / side % side : i / side / side) * 0.1;
+                if (kind == 1 || kind == 5) x[j] /= length;
+                if (kind == 2) x[j] = (float)(j == 0 ? cos(turn) : j == 1 ? sin(turn) : i / 24 % 2);
+                if (kind == 3) x[j] = fmax(-0.5, fmin(0.5, x[j]));
+                if (kind == 4) x[j] = round(4 * x[j]) / 4 + (j == 0 ? 1e-11 * x[1] : 0);
+            }
+        }
+        const mesh_surface mesh = {.vertices = points, .nvertex = n};
+        mesh_hull h;
+        char reason[128] = "";
+        const ctn_status status = hull_of_mesh(&h, &mesh, scale, reason);
+        if (k == 59) {
+            ck_assert(status == CTN_BAD_SCENE && !strcmp(reason, "has more than 10000 corners; take a coarser mesh"));
+            continue;
+        }
+        ck_assert_msg(status == CTN_OK, "%d: the hull %s", k, reason);
+        double out = -INFINITY;
+        int sides = 0;
+        const double *face = h.numbers;
+        for (int i = 0; i < h.faces; i++, face += HULL_FACE + HULL_SIDE * (int)face[4]) {
+            sides += (int)face[4];
+            for (int p = 0; p < n; p++) out = fmax(out, dot(const3(face), sub(const3(points[p]), const3(h.middle))) - face[3]);
+        }
+        ck_assert_msg(out < 1e-8 && face == h.numbers + h.count, "%d: a point is %g outside", k, out);
+        ck_assert_msg(sides % 2 == 0 && h.corners - sides / 2 + h.faces == 2, "%d: %d corners, %d sides, %d faces", k, h.corners,
+                      sides, h.faces);
+        if (kind == 0) ck_assert(h.corners == 8 && h.faces == 6);
+        if (kind == 1 || kind == 5) ck_assert_int_eq(h.corners, n);
+        free(h.numbers);
+    }
+}
+END_TEST
+
+/// The gap of an ellipsoid by bisection, in long double.
+static double ellipsoid_distance(const double *e, vec3 x)
+{
+    const long double y[3] = {fabsl(x.x) + 1e-40L, fabsl(x.y) + 1e-40L, fabsl(x.z) + 1e-40L};
+    const long double least = fminl(e[0], fminl(e[1], e[2]));
+    long double low = 0, high = 4, w = 0;  // of t + least^2
+    for (int k = 0; k < 3; k++) high += e[k] * (y[k] + e[k]);
+    for (int step = 0; step < 400; step++) {
+        const long double u = step < 300 ? (low > 0 ? sqrtl(low * high) : high * 1e-60L) : (low + high) / 2;
+        long double S = w = 0;
+        for (int k = 0; k < 3; k++) {
+            const long double q = y[k] / (u + (e[k] - least) * (e[k] + least));
+            S += e[k] * e[k] * q * q, w += q * q;
+        }
+        if (S > 1) low = u;
+        else high = u;
+    }
+    return (double)((low - least * least) * sqrtl(w));
+}
+
+/// Ellipsoids of all shapes, needles and plates among them: gaps to 1e-12 of their size, near, far, inside, on their axes and in
+/// their planes, where the nearest point is no longer one.
+START_TEST(ellipsoids_are_distances)
+{
+    rng r = {9};
+    for (int k = 0; k < 20000; k++) {
+        fixed_surface f = {.kind = SURFACE_ELLIPSOID, .R = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
+        double most = 0;
+        for (int i = 0; i < 3; i++) f.half[i] = exp(rng_uniform(&r, k % 2 ? -7 : -1, 0)), most = fmax(most, f.half[i]);
+        if (k % 7 == 0) f.half[1] = f.half[0];
+        if (k % 14 == 0) f.half[2] = f.half[0];
+        double x[3];
+        for (int i = 0; i < 3; i++) x[i] = (k % 3 ? 1.2 * f.half[i] : 2) * rng_uniform(&r, -1, 1);
+        for (int i = 0; i < 3; i++)
+            if (k % 5 == 0 && rng_uniform(&r, 0, 1) < 0.4) x[i] = k % 10 ? 0 : 1e-9 * x[i];
+        const surface_point at = stand_at(&f, load3(x), NULL);
+        const double expected = ellipsoid_distance(f.half, load3(x));
+        ck_assert_msg(fabs(at.gap - expected) < 1e-12 * fmax(most, fabs(expected)),
+                      "%d: radii %g %g %g, at %.17g %.17g %.17g: %.17g, not %.17g", k, f.half[0], f.half[1], f.half[2], x[0],
+                      x[1], x[2], at.gap, expected);
+        // the nearest point is on it, and the normal there is the gradient
+        const vec3 on = sub_scaled(load3(x), at.n, at.gap);
+        const double d[3] = {on.x / f.half[0], on.y / f.half[1], on.z / f.half[2]};
+        ck_assert_double_eq_tol(dot(at.n, at.n), 1, 1e-14);
+        ck_assert_msg(fabs(sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]) - 1) < 1e-9, "%d: off the surface", k);
+    }
+}
+END_TEST
+
 /// Gradients and second derivatives agree with differences wherever no face, edge or corner changes; gradients are unit vectors but
 /// on a terrain, whose faces are. Gaps are continuous.
 START_TEST(derivatives_are_differences)
 {
     ctn_model *const m = all_surfaces();
     const double e = 1e-5;
-    int compared[5] = {0};
+    int compared[TERRAIN + 1] = {0};
     rng r = {11};
     for (int k = 0; k < 3000; k++)
-        for (int s = 0; s < 5; s++) {
+        for (int s = 0; s <= TERRAIN; s++) {
             const fixed_surface *const f = &m->surfaces[s];
             const vec3 x = random_vector(&r, 0.9), axes[3] = {vec(1, 0, 0), vec(0, 1, 0), vec(0, 0, 1)};
             sym3 H;
@@ -116,11 +295,11 @@ START_TEST(derivatives_are_differences)
                 jump = fmax(jump, fmax(fabs(a.gap - at.gap), fabs(b.gap - at.gap)));
             }
             ck_assert_msg(jump < 20 * e, "surface %d: the gap jumps by %g", s, jump);
-            if (s == 4) ck_assert_msg(slope < 1e-5, "terrain: slope off by %g", slope);
-            if (s < 4) ck_assert_double_eq_tol(dot(at.n, at.n), 1, 1e-14);
+            if (s == TERRAIN) ck_assert_msg(slope < 1e-5, "terrain: slope off by %g", slope);
+            if (s < TERRAIN) ck_assert_double_eq_tol(dot(at.n, at.n), 1, 1e-14);
             compared[s] += slope < 1e-7 && bend < 1e-5;  // the others are near an edge, or a fold of the gap
         }
-    for (int s = 0; s < 4; s++) ck_assert_msg(compared[s] > 2950, "surface %d: %d of 3000 agree", s, compared[s]);
+    for (int s = 0; s < TERRAIN; s++) ck_assert_msg(compared[s] > 2950, "surface %d: %d of 3000 agree", s, compared[s]);
     ctn_model_free(m);
 }
 END_TEST
@@ -133,7 +312,7 @@ START_TEST(terrain_goes_through_heights)
     rng r = {3};
     for (int k = 0; k < NX * NY; k++) heights[k] = kept[k] = rng_uniform(&r, -1, 1);
     fit_heights(heights, NX, NY);
-    const fixed_surface f = {.kind = SURFACE_TERRAIN, .columns = NX, .rows = NY, .spacing = {0.5, 0.25}, .heights = heights};
+    const fixed_surface f = {.kind = SURFACE_TERRAIN, .columns = NX, .rows = NY, .spacing = {0.5, 0.25}, .numbers = heights};
     for (int j = 0; j < NY; j++)
         for (int i = 0; i < NX; i++) {
             const double end = 0.25 * (NX - 1), x = 0.5 * i - end, y = 0.25 * (j - 0.5 * (NY - 1));
@@ -178,12 +357,12 @@ static double energy_moved(const near_surface *N, const double *t, body_load *L)
 START_TEST(energy_has_its_derivatives)
 {
     ctn_model *const model = all_surfaces();
-    lane_model m = {.nsurface = 5, .surfaces = model->surfaces, .relaxation = 0.02};
+    lane_model m = {.nsurface = TERRAIN + 1, .surfaces = model->surfaces, .relaxation = 0.02};
     int touching = 0, agree = 0;
     rng r = {17};
-    for (int k = 0; k < 20000 && touching < 400; k++) {
+    for (int k = 0; k < 30000 && touching < 600; k++) {
         lane_point_load s = {
-            .flags = LOAD_TOUCHES, .surface = 1 + k % 4, .radius = k % 3 ? 0.1 : 0, .grip = 100, .friction = 0.6};
+            .flags = LOAD_TOUCHES, .surface = 1 + k % TERRAIN, .radius = k % 3 ? 0.1 : 0, .grip = 100, .friction = 0.6};
         near_surface N = {.m = &m, .s = &s};
         const vec3 arm = random_vector(&r, 0.3), turn = random_vector(&r, 1), step = random_vector(&r, 0.02);
         store3(s.point, arm);
@@ -196,7 +375,7 @@ START_TEST(energy_has_its_derivatives)
         const vec3 now = add(N.p, mul(N.R, arm));
         const double gap = gap_of(&m, &s, now);
         // inside, deeper than the radius of edges; kinks and corners of the laws are not for differences
-        if (gap > -0.01 || gap < -0.08 || (s.radius == 0 && s.surface == 3)) continue;
+        if (gap > -0.01 || gap < -0.08 || (s.radius == 0 && (s.surface == 1 + BOX || s.surface == 1 + HULL))) continue;
         body_load L = no_load(), none = no_load();
         energy_moved(&N, zero, &L);
         const double g[6] = {L.w.n.x, L.w.n.y, L.w.n.z, L.w.f.x, L.w.f.y, L.w.f.z};
@@ -228,7 +407,7 @@ START_TEST(energy_has_its_derivatives)
         touching++,
             agree += slope < 1e-9 * size && bend < 1e-7 * size;  // others have a kink of friction, or a fold, within reach
     }
-    ck_assert_msg(touching == 400 && agree > 350, "%d of %d agree", agree, touching);
+    ck_assert_msg(touching == 600 && agree > 525, "%d of %d agree", agree, touching);
     ctn_model_free(model);
 }
 END_TEST
@@ -253,16 +432,20 @@ static void settle(const char *text, double seconds, double *q, double *v)
     ctn_batch_free(b), ctn_model_free(m);
 }
 
-#define BALL(x, z)                                                                                                               \
-    "links:\n  - {name: a, position: [" x ", 0, " z "], joint: free, density: 1000, shapes: [{type: sphere, radius: 0.1}]}\n"
-
-/// A ball on top of a sphere sinks by the depth; in a groove between two boxes by what leaves each of them 1/sqrt(2) of the
+/// A ball on top of a sphere, an ellipsoid, or the middle of a cube that is a mesh sinks by the depth; in a groove between two boxes by what leaves each of them 1/sqrt(2) of the
 /// weight; a block on a slope of a terrain by a quarter of the cosine, and does not creep.
 START_TEST(rests_as_deep)
 {
     double q[7], v[6];
     settle("catena: 1\ncontact: {depth: 0.002}\nobstacles: [{type: sphere, radius: 0.5}]\n" BALL("0", "0.61"), 5, q, v);
     ck_assert_msg(fabs(q[2] - 0.598) < 1e-9 && fabs(v[2]) < 1e-9, "at %.9g, %g m/s", q[2], v[2]);
+    settle("catena: 1\ncontact: {depth: 0.002}\nobstacles: [{type: ellipsoid, radii: [0.8, 0.6, 0.5]}]\n" BALL("0", "0.61"), 5, q,
+           v);
+    ck_assert_msg(fabs(q[2] - 0.598) < 1e-9 && fabs(v[2]) < 1e-9, "at %.9g, %g m/s", q[2], v[2]);
+    settle("catena: 1\ncontact: {depth: 0.002}\nobstacles: [{type: mesh, file: " CATENA_SOURCE_DIR
+           "/tests/golden/mjcf/cube.obj, scale: 0.5}]\n" BALL("0", "1.61"),
+           5, q, v);
+    ck_assert_msg(fabs(q[2] - 1.598) < 1e-9 && fabs(v[2]) < 1e-9, "at %.9g, %g m/s", q[2], v[2]);
     settle(
         "catena: 1\ncontact: {depth: 0.002, friction: 0}\nobstacles:\n"
         "  - {type: box, center: [0.7071067811865476, 0, -0.7071067811865476], size: [2, 2, 2], euler: [0, 45 deg, 0]}\n"
@@ -569,6 +752,76 @@ START_TEST(files_of_heights)
 }
 END_TEST
 
+/// Rows in the scene, and heights that are stretched; what is wrong with others.
+START_TEST(heights_in_the_scene)
+{
+    static const struct {
+        const char *text;
+        double heights[4];
+        const char *error;
+    } rows[] = {{"heights: [[1, 2], [3, 5]]", {1, 2, 3, 5}, NULL},
+                {"heights: [[1, 2], [3, 5]], range: [1, -1]", {1, 0.5, 0, -1}, NULL},
+                {"heights: [[4, 4], [4, 4]], range: [2, 3]", {2, 2, 2, 2}, NULL},
+                {"heights: [[1, 2], [3]]", {0}, ":2:29: terrain.heights[1]: expected 2 heights, as in the first row, found 1"},
+                {"heights: [1, 2]", {0}, ":2:1: expected at least 2 heights in each of 2 rows, found 0 in 2"},
+                {"heights: [[1, x], [3, 4]]", {0}, "terrain.heights[0][1]: expected a number"},
+                {"height: [0, 1]", {0}, ":2:10: terrain.file: missing; a terrain has"},
+                {"heights: [[1, 2], [3, 5]], file: x.pgm", {0}, "terrain.heights: a `file` has them already"},
+                {"file: x.pgm, range: [0, 1], height: [0, 1]", {0}, "terrain.range: `height` says how high black and white"}};
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        char text[600];
+        ctn_error err;
+        snprintf(text, sizeof text,
+                 "catena: 1\nterrain: {%s, size: [2, 1]}\nlinks:\n  - {name: a, joint: free, density: 1, shapes: [{type: sphere, "
+                 "radius: 1}]}\n",
+                 rows[k].text);
+        ctn_scene *const scene = ctn_scene_parse(text, strlen(text), "text.yaml", &err);
+        if (rows[k].error) ck_assert_msg(!scene && strstr(err.message, rows[k].error), "rows %zu: %s", k, err.message);
+        else
+            ck_assert_msg(scene && !memcmp(scene->contact.terrain.heights, rows[k].heights, sizeof rows[k].heights), "rows %zu",
+                          k);
+        ctn_scene_free(scene);
+    }
+}
+END_TEST
+
+/// What shares no layer does not touch: entries, their order and opposites, sensors, and a ball that falls through.
+START_TEST(layers)
+{
+    ctn_model *const m = model_of(
+        "catena: 1\nground: {height: -1, layers: [1, 31]}\nobstacles:\n  - {type: sphere, radius: 0.5, layers: [2]}\n"
+        "  - {type: sphere, radius: 0.5, center: [3, 0, 0]}\nlinks:\n"
+        "  - {name: a, joint: free, position: [0, 0, 2], density: 1000, shapes: [{type: sphere, radius: 0.1, contact: {layers: "
+        "[31]}}]}\n"
+        "  - {name: b, joint: free, position: [3, 0, 2], density: 1000, shapes: [{type: box, size: [1, 1, 1], contact: {layers: "
+        "[1, 2]}}]}\n"
+        "  - {name: c, joint: free, position: [6, 0, 2], density: 1000, shapes: [{type: sphere, radius: 0.1}]}\n");
+    ck_assert_int_eq(ctn_model_ncontact(m), 1 + 8 * 2 + 1);
+    ctn_contact_point p;
+    for (int k = 0; ctn_model_contact(m, k, &p); k++) ck_assert_int_eq(p.surface, k == 0 ? 0 : k == 17 ? 2 : (k - 1) % 2);
+    for (int k = 0; k < m->nload; k++) {
+        const point_load *const s = &m->loads[k], *const t = s + s->opposite;
+        ck_assert(t->surface == s->surface && t->link == s->link &&
+                  !(s->flags & LOAD_FIRST) == (s->link == 1 && s->surface == 1));
+        for (int i = 0; i < 3 && s->opposite; i++) ck_assert_double_eq_tol(s->point[i], -t->point[i], 1e-12);
+    }
+    const ctn_batch_config cfg = order_2(1 / 60.);
+    ctn_batch *const b = batch_with(m, &cfg);
+    double q[21];
+    ck_assert_int_eq(ctn_batch_step(b, 120, NULL, NULL), CTN_OK);
+    ctn_batch_state(b, q, NULL);
+    ck_assert_msg(fabs(q[2] + 0.9) < 0.01 && q[16] < -10, "at %g and %g", q[2], q[16]);
+    ctn_batch_free(b), ctn_model_free(m);
+    ctn_error err;
+    static const char *const wrong[] = {"layers: [32]", "layers: []", "layers: 1", "layers: [0.5]"};
+    for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+        char text[200];
+        snprintf(text, sizeof text, "catena: 1\nground: {%s}\nlinks: []\n", wrong[k]);
+        ck_assert(!ctn_scene_parse(text, strlen(text), "text.yaml", &err) && strstr(err.message, "ground.layers"));
+    }
+}
+END_TEST
+
 /// What is warned of, and what is refused of models.
 START_TEST(warnings_and_refusals)
 {
@@ -608,6 +861,9 @@ int main(void)
     TCase *const t = tcase_create("obstacles");
     tcase_set_timeout(t, 300);
     tcase_add_test(t, gaps_are_distances);
+    tcase_add_test(t, hulls_are_distances);
+    tcase_add_test(t, hulls_hold_all_points);
+    tcase_add_test(t, ellipsoids_are_distances);
     tcase_add_test(t, derivatives_are_differences);
     tcase_add_test(t, terrain_goes_through_heights);
     tcase_add_test(t, energy_has_its_derivatives);
@@ -619,6 +875,8 @@ int main(void)
     tcase_add_test(t, points_by_surfaces);
     tcase_add_test(t, contacts_are_told);
     tcase_add_test(t, files_of_heights);
+    tcase_add_test(t, heights_in_the_scene);
+    tcase_add_test(t, layers);
     tcase_add_test(t, warnings_and_refusals);
     suite_add_tcase(suite, t);
     return run_suite(suite);

@@ -163,8 +163,10 @@ static void print_contact(const setup *s)
     const ctn_model *const m = s->model;
     if (!has_surfaces(c)) return;
     double least = INFINITY, most = 0;
+    int points = 0;
     for (int k = 0; k < m->nload; k++)
-        if (m->loads[k].flags & LOAD_TOUCHES) {
+        if (m->loads[k].flags & LOAD_FIRST) {
+            points++;
             const double d = contact_depth(m, s->scene, m->loads[k].body);
             least = fmin(least, d), most = fmax(most, d);
         }
@@ -175,9 +177,7 @@ static void print_contact(const setup *s)
     if (c->ground) printf("ground     height %g m along %g %g %g, ", c->height, c->normal[0], c->normal[1], c->normal[2]);
     else printf("contact    ");
     const int surfaces = m->nsurface + c->ground;
-    if (m->nsurface)
-        printf("%d point%s of links by %d surface%s", m->ncontact / surfaces, plural(m->ncontact / surfaces), surfaces,
-               plural(surfaces));
+    if (m->nsurface) printf("%d point%s of links by %d surface%s", points, plural(points), surfaces, plural(surfaces));
     else printf("%d contact point%s of links", m->ncontact, plural(m->ncontact));
     if (c->published) printf(", as published with D1 %g N/m, D2 %g kg/m^2", c->D1, c->D2);
     else if (m->ncontact && least < most) printf(", depth %.3g to %.3g m, relaxation %.3g s", least, most, m->relaxation);

@@ -26,16 +26,16 @@ struct scene_shapes {
     const scene_mesh **files;            // [nmesh] that they are made of, which may be gone afterwards
     double (*middles)[3], (*halves)[3];  // [nmesh] of their surfaces
     int nmesh, links;
-    double *reach;  // [links] m, how far a link's tree can be from the link's origin
-    int *parents;   // [links]
-    bool *free;     // [links] hangs on a free joint
-    bool *welded;   // [links] cannot move
-    bool *odd;      // [links] between them and the world there is an odd number of links
-    bool falls;     // there is gravity
-    double floor;   // m, as the scene says it; NAN: it does not
-    bool slopes;    // there is a ground that is not level:
+    double *reach;     // [links] m, how far a link's tree can be from the link's origin
+    int *parents;      // [links]
+    bool *free;        // [links] hangs on a free joint
+    bool *welded;      // [links] cannot move
+    bool *odd;         // [links] between them and the world there is an odd number of links
+    bool falls;        // there is gravity
+    double floor;      // m, as the scene says it; NAN: it does not
+    bool slopes;       // there is a ground that is not level:
     double ground[4];  // its normal; m, its height along it
-    double bones;   // m, radius of the rods of links without shapes
+    double bones;      // m, radius of the rods of links without shapes
 };
 
 void quaternion_matrix(const double *q, double *R)
@@ -159,6 +159,10 @@ static bool make_meshes(scene_shapes *s, const ctn_scene *scene)
             const scene_shape *const shape = &scene->links[i].shapes[k];
             ok = !shape->mesh || shape->hidden || make_mesh(s, shape->mesh);
         }
+    for (int k = 0; k < scene->contact.nobstacle && ok; k++) {
+        const scene_shape *const shape = &scene->contact.obstacles[k].shape;
+        ok = !shape->mesh || shape->hidden || make_mesh(s, shape->mesh);
+    }
     return ok;
 }
 
@@ -231,7 +235,11 @@ static bool add_fixed(scene_shapes *s, const ctn_scene *scene, const ctn_model *
     const scene_contact *const c = &scene->contact;
     s->fixed = calloc((size_t)c->nobstacle + 1, sizeof *s->fixed);
     for (int k = 0; k < c->nobstacle && s->fixed; k++)
-        if (!c->obstacles[k].shape.hidden) s->fixed[s->nfixed++] = place_shape(&c->obstacles[k].shape, -1);
+        if (!c->obstacles[k].shape.hidden) {
+            placed_shape *const shape = &s->fixed[s->nfixed++];
+            *shape = place_shape(&c->obstacles[k].shape, -1);
+            if (c->obstacles[k].shape.mesh) place_mesh(s, &c->obstacles[k].shape, shape);
+        }
     return s->fixed && add_terrain(s, scene, model);
 }
 

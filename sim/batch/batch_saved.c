@@ -25,7 +25,7 @@ static uint64_t hash_surface(uint64_t h, const fixed_surface *f)
 {
     h = hash_numbers(h, (double[]){f->kind, f->radius, f->columns, f->rows, f->spacing[0], f->spacing[1]}, 6);
     h = hash_numbers(hash_numbers(hash_numbers(h, f->at, 3), f->R, 9), f->half, 3);
-    return f->heights ? hash_numbers(h, f->heights, f->columns * f->rows) : h;
+    return hash_numbers(h, f->numbers, f->count);
 }
 
 uint64_t model_constants(const ctn_model *m)
@@ -42,7 +42,7 @@ uint64_t model_constants(const ctn_model *m)
     }
     for (int k = 0; k < m->nload; k++) {
         const point_load *o = &m->loads[k];
-        h = hash_numbers(h, (double[]){o->body, o->number, o->link, o->flags}, 4);
+        h = hash_numbers(h, (double[]){o->body, o->number, o->link, o->flags & ~(unsigned)LOAD_FIRST}, 4);
         if (o->motor) h = hash_numbers(h, o->push, 6);
         if (o->surface) h = hash_numbers(h, (double[]){o->surface}, 1);
         h = hash_numbers(h, &o->stiffness,

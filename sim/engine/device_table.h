@@ -66,13 +66,6 @@ static ctn_status launch(device_worlds *d, const device_job *job, ctn_error *err
     return machine_launch(job, d->scratch, d->stream) ? CTN_OK : lost(err);
 }
 
-/// Bytes of the terrain, which is the last of the surfaces.
-static size_t heights_of(const ctn_model *m)
-{
-    const fixed_surface *const f = m->heights ? &m->surfaces[m->nsurface - 1] : NULL;
-    return f ? (size_t)f->columns * (size_t)f->rows * sizeof *f->heights : 0;
-}
-
 /// The model as TASK_LOAD reads it: one piece of device memory, with pointers into it.
 static ctn_model *send_model(device_worlds *d, const ctn_model *m, ctn_error *err)
 {
@@ -80,7 +73,8 @@ static ctn_model *send_model(device_worlds *d, const ctn_model *m, ctn_error *er
     const size_t loads = (size_t)m->nload * sizeof *m->loads, head = (sizeof *m + 63) / 64 * 64;
     const size_t motors = (size_t)m->nmotor * sizeof *m->motors, lists = head + bodies + frames;
     const size_t numbers = lists + loads + motors + (d->nv * sizeof *m->dof_adr + 7) / 8 * 8;
-    const size_t surfaces = (size_t)m->nsurface * sizeof *m->surfaces, size = numbers + surfaces + heights_of(m);
+    const size_t surfaces = (size_t)m->nsurface * sizeof *m->surfaces, bytes = m->nnumber * sizeof *m->surface_numbers;
+    const size_t size = numbers + surfaces + bytes;
     char *const there = (char *)allocate(d, size, err), *const here = (char *)calloc(size, 1);
     bool sent = false;
     if (there && here) {
@@ -95,13 +89,13 @@ static ctn_model *send_model(device_worlds *d, const ctn_model *m, ctn_error *er
         if (motors) memcpy(here + lists + loads, m->motors, motors);
         memcpy(here + lists + loads + motors, m->dof_adr, d->nv * sizeof *m->dof_adr);
         to->surfaces = (fixed_surface *)(void *)(there + numbers), to->surface_names = NULL;
-        to->heights = (double *)(void *)(there + numbers + surfaces);
+        to->surface_numbers = (double *)(void *)(there + numbers + surfaces);
         for (int k = 0; k < m->nsurface; k++) {
             fixed_surface *const f = (fixed_surface *)(void *)(here + numbers) + k;
             *f = m->surfaces[k];
-            if (f->heights) f->heights = to->heights;
+            if (f->numbers) f->numbers = to->surface_numbers + (f->numbers - m->surface_numbers);
         }
-        if (heights_of(m)) memcpy(here + numbers + surfaces, m->heights, heights_of(m));
+        if (bytes) memcpy(here + numbers + surfaces, m->surface_numbers, bytes);
         sent = copy_in(d, there, here, size, ON_HOST);
         if (!sent) lost(err);
     } else if (there) fail(err, CTN_NO_MEMORY, "not enough memory for the model of engine '" MACHINE_NAME "'");

@@ -57,8 +57,7 @@ static int box_points(const scene_shape *s, int inside, rounded_point *to)
     for (int k = 0; k < 8 + 12 * inside; k++) {
         box_point(k, inside, c);
         for (int i = 0; i < 3; i++) c[i] *= s->size[i];
-        for (int i = 0; i < 3; i++)
-            to[k].at[i] = s->center[i] + R[3 * i] * c[0] + R[3 * i + 1] * c[1] + R[3 * i + 2] * c[2];
+        for (int i = 0; i < 3; i++) to[k].at[i] = s->center[i] + R[3 * i] * c[0] + R[3 * i + 1] * c[1] + R[3 * i + 2] * c[2];
         to[k].radius = 0;
     }
     return 8 + 12 * inside;
@@ -91,15 +90,26 @@ static bool touches(const ctn_scene *scene, int link, const scene_shape *shape)
     return has_surfaces(&scene->contact) && link >= 0 && shape->touch != TOUCH_NO;
 }
 
-/// How many points there are.
-static long count_points(const ctn_scene *scene)
+/// How many surfaces a shape may touch.
+static int count_met(const ctn_scene *scene, const scene_shape *s)
+{
+    int count = 0;
+    for (int k = next_surface(scene, s, 0); k >= 0; k = next_surface(scene, s, k + 1)) count++;
+    return count;
+}
+
+/// How many entries all points have, one for each surface that they may touch; and how many points there are.
+static long count_entries(const ctn_scene *scene, long *points)
 {
     rounded_point at[MOST_POINTS];
     long count = 0;
+    *points = 0;
     for (int l = 0; l < scene->nlink; l++)
         for (int i = 0; i < scene->links[l].nshape; i++) {
             const scene_shape *const s = &scene->links[l].shapes[i];
-            if (touches(scene, l, s)) count += shape_points(s, at);
+            const int n = touches(scene, l, s) ? shape_points(s, at) : 0;
+            *points += n;
+            if (n) count += (long)n * count_met(scene, s);
         }
     return count;
 }
@@ -125,21 +135,22 @@ ctn_status check_contacts(const ctn_scene *scene, ctn_error *err)
 {
     const ctn_status published = check_published(scene, err);
     if (published != CTN_OK) return published;
-    const long points = count_points(scene);
-    const int surfaces = count_surfaces(scene);
-    if (points * surfaces > MOST_ENTRIES) {
+    long points;
+    const long entries = count_entries(scene, &points);
+    if (entries > MOST_ENTRIES) {
         const scene_place *const where = &scene->contact.at;
         return fail_at(err, CTN_BAD_SCENE, scene->path, where->line, where->column, "contact",
                        "%ld points of links and %d surfaces make %ld pairs that may touch; a scene has at most %d; let fewer "
                        "shapes touch, or take `terrain` for many obstacles",
-                       points, surfaces, points * surfaces, (int)MOST_ENTRIES);
+                       points, count_surfaces(scene), entries, (int)MOST_ENTRIES);
     }
     return CTN_OK;
 }
 
 int count_contacts(const ctn_scene *scene)
 {
-    const long entries = count_points(scene) * count_surfaces(scene);
+    long points;
+    const long entries = count_entries(scene, &points);
     return entries > MOST_ENTRIES ? 0 : (int)entries;
 }
 
@@ -177,7 +188,7 @@ void add_contacts(ctn_model *m, const ctn_scene *scene, point_load *loads, int f
 {
     rounded_point at[MOST_POINTS];
     bool turns = false;
-    const int surfaces = count_contacts(scene) ? count_surfaces(scene) : 0;
+    const bool any = count_contacts(scene) > 0;
     m->ncontact = 0, m->depth = 0, m->critical = isnan(scene->contact.relaxation);
     m->published = scene->contact.published;
     for (int k = 0; k < 3; k++) m->ground[k] = scene->contact.normal[k];
@@ -185,13 +196,15 @@ void add_contacts(ctn_model *m, const ctn_scene *scene, point_load *loads, int f
     for (int l = 0; l < scene->nlink; l++)
         for (int i = 0; i < scene->links[l].nshape; i++) {
             const scene_shape *const s = &scene->links[l].shapes[i];
-            const int points = touches(scene, l, s) ? shape_points(s, at) : 0;
-            for (int n = 0; n < points * surfaces; n++) {
-                const int k = n / surfaces;
+            const int met = any && touches(scene, l, s) ? count_met(scene, s) : 0, entries = met ? met * shape_points(s, at) : 0;
+            for (int n = 0, surface = -1; n < entries; n++) {
+                const int k = n / met;
                 point_load *const o = &loads[m->ncontact];
                 *o = (point_load){.body = m->frames[l].body, .number = first + m->ncontact, .link = l, .flags = LOAD_TOUCHES};
-                o->contact = m->ncontact++, o->radius = at[k].radius, o->opposite = (opposite_point(s, k) - k) * surfaces;
-                o->surface = n % surfaces + !scene->contact.ground, o->friction = friction_on(scene, s, o->surface);
+                surface = next_surface(scene, s, n % met ? surface + 1 : 0);
+                if (n % met == 0) o->flags |= LOAD_FIRST;
+                o->contact = m->ncontact++, o->radius = at[k].radius, o->opposite = (opposite_point(s, k) - k) * met;
+                o->surface = surface, o->friction = friction_on(scene, s, surface);
                 o->torsional = isnan(s->torsional) ? scene->contact.torsional : s->torsional;
                 o->rolling = isnan(s->rolling) ? scene->contact.rolling : s->rolling;
                 o->rolls = o->torsional > 0 || o->rolling > 0, turns = turns || o->rolls;

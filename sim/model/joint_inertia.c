@@ -111,27 +111,17 @@ static bool is_lower(const lane_model *m, const lane_point_load *s, mat3 R)
     return dot(up, load3(s->point)) <= dot(up, load3(s[s->opposite].point));
 }
 
-/// The surface of least number that there are points for.
-static int first_surface(const lane_model *m)
-{
-    int first = m->nsurface;
-    for (int k = 0; k < m->nload; k++)
-        if (m->loads[k].flags & LOAD_TOUCHES && m->loads[k].surface < first) first = m->loads[k].surface;
-    return first;
-}
-
 void joint_inertia_touch(joint_inertia *inertia, const double *x, double *f, double *share)
 {
     const lane_model *const m = inertia->m;
     const vec3 n = ground_normal(m);
     joint_twists(m, inertia->factors.T, x, inertia->V);
     for (int i = 0; i < m->nbody; i++) inertia->load[i] = wrench_zero();
-    const int first = m->nsurface ? first_surface(m) : 0;  // what a point may touch it touches once here
     for (int k = 0; k < m->nload; k++) {
         const lane_point_load *const s = &m->loads[k];
         const mat3 R = inertia->factors.T[s->body].R;
         share[k] = 0;
-        if (!(s->flags & LOAD_TOUCHES) || s->surface != first || (s->opposite && !is_lower(m, s, R))) continue;
+        if (!(s->flags & LOAD_FIRST) || (s->opposite && !is_lower(m, s, R))) continue;  // once, whatever it may touch
         const vec3 arm = sub_scaled(mul(R, load3(s->point)), n, s->radius), u = moved_point(inertia->V[s->body], arm);
         const vec3 g = scale(s->friction > 0 ? u : scale(n, dot(n, u)), s->grip);
         share[k] = dot(g, u);

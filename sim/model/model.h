@@ -62,9 +62,6 @@ ctn_model *model_with_wrenches(const ctn_model *m, const wrench_place *places, i
 bool compile_sensors(ctn_model *m, const ctn_scene *scene);
 void free_sensors(ctn_model *m);
 
-/// Whether a contact point is the first of the entries that it has for each surface: what counts it once.
-bool first_of_point(const ctn_model *m, const point_load *load);
-
 /// Sets `held` of all bodies, from their world springs.
 void load_scales(ctn_model *model);
 

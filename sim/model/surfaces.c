@@ -16,6 +16,15 @@ int count_surfaces(const ctn_scene *scene)
     return scene->contact.ground + scene->contact.nobstacle + (scene->contact.terrain.columns > 0);
 }
 
+int next_surface(const ctn_scene *scene, const scene_shape *shape, int k)
+{
+    const scene_contact *const c = &scene->contact;
+    if (k < 1 && c->ground && c->layers & shape->layers) return 0;
+    for (k = k < 1 ? 1 : k; k <= c->nobstacle; k++)
+        if (c->obstacles[k - 1].shape.layers & shape->layers) return k;
+    return k == c->nobstacle + 1 && c->terrain.columns && c->terrain.layers & shape->layers ? k : -1;
+}
+
 void surface_normal(const ctn_model *m, int k, const double *x, double *n)
 {
     if (k) store3(n, stand_at(&m->surfaces[k - 1], load3(x), NULL).face);
@@ -43,19 +52,27 @@ static void lay_along(fixed_surface *f, const double *from, const double *to)
     for (int k = 0; k < 3; k++) f->R[3 * k] = x[k], f->R[3 * k + 1] = y[k], f->R[3 * k + 2] = z[k];
 }
 
-static fixed_surface surface_of_shape(const scene_shape *s)
+/// numbers: room for those of a hull.
+static fixed_surface surface_of(const scene_obstacle *o, double *numbers)
 {
-    static const surface_kind kinds[] = {[SHAPE_SPHERE] = SURFACE_SPHERE,
-                                         [SHAPE_BOX] = SURFACE_BOX,
-                                         [SHAPE_CAPSULE] = SURFACE_CAPSULE,
-                                         [SHAPE_CYLINDER] = SURFACE_CYLINDER};
+    const scene_shape *const s = &o->shape;
+    static const surface_kind kinds[] = {[SHAPE_SPHERE] = SURFACE_SPHERE,       [SHAPE_BOX] = SURFACE_BOX,
+                                         [SHAPE_CAPSULE] = SURFACE_CAPSULE,     [SHAPE_CYLINDER] = SURFACE_CYLINDER,
+                                         [SHAPE_ELLIPSOID] = SURFACE_ELLIPSOID, [SHAPE_MESH] = SURFACE_HULL};
     fixed_surface f = {.kind = kinds[s->type], .R = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
     if (s->type == SHAPE_CAPSULE || s->type == SHAPE_CYLINDER) lay_along(&f, s->from, s->to);
     else memcpy(f.at, s->center, sizeof f.at);
+    if (s->type == SHAPE_BOX || s->type == SHAPE_ELLIPSOID || s->type == SHAPE_MESH) rotation_matrix(s->rotation, f.R);
     if (s->type == SHAPE_BOX) {
-        rotation_matrix(s->rotation, f.R);
         for (int k = 0; k < 3; k++) f.half[k] = s->size[k] / 2;
         f.bound = hypot(hypot(f.half[0], f.half[1]), f.half[2]);
+    } else if (s->type == SHAPE_ELLIPSOID) {
+        memcpy(f.half, s->size, sizeof f.half);
+        f.bound = fmax(f.half[0], fmax(f.half[1], f.half[2]));
+    } else if (s->type == SHAPE_MESH) {
+        store3(f.at, add(const3(f.at), mul(const33(f.R), const3(o->hull.middle))));
+        f.bound = o->hull.bound, f.faces = o->hull.faces, f.count = o->hull.count, f.numbers = numbers;
+        memcpy(numbers, o->hull.numbers, (size_t)f.count * sizeof *numbers);
     } else {
         f.radius = s->radius;
         f.bound = s->type == SHAPE_CYLINDER ? hypot(f.radius, f.half[2]) : f.radius + f.half[2];
@@ -88,7 +105,7 @@ static void bound_terrain(fixed_surface *f)
     double highest = -INFINITY, x = 0, y = 0;
     for (int j = 0; j < f->rows; j++)
         for (int i = 0; i < f->columns; i++) {
-            const double *const c = f->heights + (size_t)j * (size_t)f->columns + i;
+            const double *const c = f->numbers + (size_t)j * (size_t)f->columns + i;
             highest = fmax(highest, *c);
             if (i) x = fmax(x, fabs(c[0] - c[-1]) / f->spacing[0]);
             if (j) y = fmax(y, fabs(c[0] - c[-f->columns]) / f->spacing[1]);
@@ -96,20 +113,18 @@ static void bound_terrain(fixed_surface *f)
     f->bound = highest + 1e-9 * fabs(highest), f->half[2] = (1 + 1e-9) * hypot(1, hypot(x, y));
 }
 
-static bool make_terrain(ctn_model *m, const scene_terrain *t, fixed_surface *f)
+static void make_terrain(const scene_terrain *t, double *heights, fixed_surface *f)
 {
     const size_t columns = (size_t)t->columns, rows = (size_t)t->rows;
-    m->heights = malloc(columns * rows * sizeof *m->heights);
-    if (!m->heights) return false;
     for (size_t j = 0; j < rows; j++)  // the scene's first row is the last here
-        memcpy(m->heights + j * columns, t->heights + (rows - 1 - j) * columns, columns * sizeof *m->heights);
-    fit_heights(m->heights, t->columns, t->rows);
-    *f = (fixed_surface){.kind = SURFACE_TERRAIN, .columns = t->columns, .rows = t->rows, .heights = m->heights};
+        memcpy(heights + j * columns, t->heights + (rows - 1 - j) * columns, columns * sizeof *heights);
+    fit_heights(heights, t->columns, t->rows);
+    *f = (fixed_surface){.kind = SURFACE_TERRAIN, .columns = t->columns, .rows = t->rows, .numbers = heights};
+    f->count = (int)(columns * rows);
     f->spacing[0] = t->size[0] / (t->columns - 1), f->spacing[1] = t->size[1] / (t->rows - 1);
     memcpy(f->at, t->position, sizeof f->at);
     rotation_matrix(t->rotation, f->R);
     bound_terrain(f);
-    return true;
 }
 
 double terrain_height(const fixed_surface *terrain, double x, double y)
@@ -125,14 +140,19 @@ bool make_surfaces(ctn_model *m, const ctn_scene *scene)
     const int n = c->nobstacle + (c->terrain.columns > 0);
     m->plane = c->ground;
     m->surfaces = calloc((size_t)n + 1, sizeof *m->surfaces), m->surface_names = calloc((size_t)n + 1, sizeof *m->surface_names);
-    if (!m->surfaces || !m->surface_names) return false;
+    m->nnumber = (size_t)c->terrain.columns * (size_t)c->terrain.rows;
+    for (int k = 0; k < c->nobstacle; k++) m->nnumber += (size_t)c->obstacles[k].hull.count;
+    m->surface_numbers = malloc(m->nnumber * sizeof *m->surface_numbers + 1);
+    if (!m->surfaces || !m->surface_names || !m->surface_numbers) return false;
     m->nsurface = n;
+    double *numbers = m->surface_numbers;
     for (int k = 0; k < n; k++) {
         const bool solid = k < c->nobstacle;
         m->surface_names[k] = strdup(solid ? c->obstacles[k].name : "terrain");
         if (!m->surface_names[k]) return false;
-        if (solid) m->surfaces[k] = surface_of_shape(&c->obstacles[k].shape);
-        else if (!make_terrain(m, &c->terrain, &m->surfaces[k])) return false;
+        if (solid) m->surfaces[k] = surface_of(&c->obstacles[k], numbers);
+        else make_terrain(&c->terrain, numbers, &m->surfaces[k]);
+        numbers += m->surfaces[k].count;
     }
     return true;
 }
@@ -140,5 +160,5 @@ bool make_surfaces(ctn_model *m, const ctn_scene *scene)
 void free_surfaces(ctn_model *m)
 {
     for (int k = 0; k < m->nsurface && m->surface_names; k++) free(m->surface_names[k]);
-    free(m->surface_names), free(m->surfaces), free(m->heights);
+    free(m->surface_names), free(m->surfaces), free(m->surface_numbers);
 }

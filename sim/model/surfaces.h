@@ -8,6 +8,9 @@
 /// How many surfaces a scene has, the ground among them.
 int count_surfaces(const ctn_scene *scene);
 
+/// The first surface (0: the ground) from number k on that a shape may touch, by its layers; -1: none.
+int next_surface(const ctn_scene *scene, const scene_shape *shape, int k);
+
 /// Makes all but the ground: obstacles in the order of the scene, then the terrain. False: no memory.
 bool make_surfaces(ctn_model *m, const ctn_scene *scene);
 void free_surfaces(ctn_model *m);

@@ -58,6 +58,7 @@ static bool tell_option(mjcf *m)
         if (xml_find(e, "timestep")) step_at = xml_find(e, "timestep")->at;
         ok = robot_numbers(r, e, "gravity", 3, gravity, gravity) && robot_numbers(r, e, "timestep", 1, &step, &step) && ok;
         xml_element *const flag = xml_next(e->child, "flag");
+        if (flag && xml_find(flag, "contact")) m->no_contact = mjcf_word(m, (mjcf_item){flag, -1}, "contact", words, 2, 1) == 0;
         if (flag && xml_find(flag, "gravity") && mjcf_word(m, (mjcf_item){flag, -1}, "gravity", words, 2, 1) == 0)
             memset(gravity, 0, sizeof gravity);
     }
@@ -237,7 +238,7 @@ static void tell_world(mjcf *m)
     robot *const r = m->r;
     const mjcf_body *const world = m->bodies;
     bool any = false;
-    for (int i = world->first_geom; i >= 0 && !any; i = m->geoms[i].next) any = m->geoms[i].drawn;
+    for (int i = world->first_geom; i >= 0 && !any; i = m->geoms[i].next) any = m->geoms[i].drawn && !m->geoms[i].field;
     if (!any) return;
     say_open(r, NULL, NODE_MAPPING, world->element->at);
     say_text(r, "name", "world.fixed", world->element->at);
@@ -296,19 +297,28 @@ static void list_passed(mjcf *m)
 {
     robot *const r = m->r;
     const char *const times = m->contact.count == 1 ? "" : "s";
-    if (m->contact.count && m->floor.element)
+    if (m->contact.count && m->nsurface)
         robot_warn(r, m->contact.first,
                    "ignored: how soft geoms touch, roll and spin (solref, solimp, margin, condim above 3 and others), %d time%s: "
-                   "`depth` of `contact` says how soft the ground is",
+                   "`depth` of `contact` says how soft is what they touch",
                    m->contact.count, times);
     else if (m->contact.count)
-        robot_warn(r, m->contact.first,
-                   "ignored: friction, condim and priority of geoms, %d time%s: the file has no plane; a scene that has a `ground` "
-                   "says how links touch it",
-                   m->contact.count, times);
+        robot_warn(
+            r, m->contact.first,
+            "ignored: friction, condim and priority of geoms, %d time%s: nothing in the file is fixed and touches them; a scene "
+            "that has a `ground` says how links touch it",
+            m->contact.count, times);
     if (m->ground.count)
-        robot_warn(r, m->ground.first, "ignored: height fields, and planes but the first one of the world that touches, %d time%s",
+        robot_warn(r, m->ground.first,
+                   "ignored: planes but the first one of the world that touches, and height fields but the first one with an "
+                   "image or `elevation`, %d time%s",
                    m->ground.count, m->ground.count == 1 ? "" : "s");
+    if (m->lesser.count)
+        robot_warn(
+            r, m->lesser.first,
+            "friction of %d pair%s of geoms is not MuJoCo's, the larger of both or that of the higher priority: of a shape's "
+            "and an obstacle's the lesser counts here",
+            m->lesser.count, m->lesser.count == 1 ? "" : "s");
     if (m->friction.count)
         robot_warn(r, m->friction.first,
                    "ignored: frictionloss of ball and free joints, %d time%s: these have no dry friction in this version",
@@ -335,7 +345,7 @@ static bool read_model(mjcf *m)
         m->bodies[1].moves = true;
     }
     for (int i = 0; i < m->ngeom && !hopeless(r->s); i++) mjcf_read_geom(m, &m->geoms[i]);
-    return r->good && mjcf_read_masses(m);
+    return r->good && mjcf_read_masses(m) && mjcf_find_surfaces(m);
 }
 
 static void tell_model(mjcf *m)
@@ -351,7 +361,7 @@ static void tell_model(mjcf *m)
     tell_world(m);
     for (int i = 1; i < m->nbody && r->good; i++) tell_body(m, &m->bodies[i]);
     say_close(r);
-    mjcf_tell_ground(m);
+    mjcf_tell_surfaces(m);
     mjcf_tell_actuators(m);
     mjcf_tell_sensors(m);
     tell_state(m);
@@ -365,6 +375,7 @@ bool read_mjcf(robot *r)
     if (ok) tell_model(&m);
     if (ok && r->good) list_passed(&m);
     name_table_free(&m.class_names), name_table_free(&m.meshes.names), name_table_free(&m.materials.names);
+    name_table_free(&m.fields.names), free(m.fields.list), free(m.surfaces), free(m.excludes);
     free(m.meshes.list), free(m.materials.list), free(m.classes);
     free(m.scopes), free(m.bodies), free(m.joints), free(m.geoms), free(m.sites);
     return ok && r->good;

@@ -46,19 +46,37 @@ typedef struct mjcf_touch {
 typedef struct mjcf_geom {
     mjcf_item item;
     int scope, next;
-    scene_shape shape;  // in the body's frame; of a mesh without `mesh`: it could not be read
-    const char *file;   // of a mesh
-    bool drawn, touches, massive;
+    scene_shape shape;                    // in the body's frame; of a mesh without `mesh`: it could not be read
+    const char *file;                     // of a mesh
+    bool drawn, touches, massive, field;  // field: it is a height field, and no shape
     mjcf_touch touch;
     mass_properties mass;
 } mjcf_geom;
 
-/// The plane of the world that is the ground.
+/// The plane that is the ground.
 typedef struct mjcf_floor {
     xml_element *element;  // NULL: there is none
+    int body;
     mjcf_touch touch;
     double normal[3], height;  // m along it
 } mjcf_floor;
+
+/// The height field that is the terrain, in the world.
+typedef struct mjcf_field {
+    xml_element *element, *asset;  // NULL: there is none
+    mjcf_touch touch;
+    mjcf_pose pose;
+    const mjcf_geom *geom;
+} mjcf_field;
+
+/// What links touch: the floor first, if there is one, then obstacles, then the height field.
+typedef struct mjcf_surface {
+    mjcf_touch touch;
+    const mjcf_geom *geom;  // NULL: it is the floor
+    int body;               // that has it, if some <exclude> names that, else -1
+    int layer;
+    double friction;  // of its own in the scene, NAN: none
+} mjcf_surface;
 
 typedef struct mjcf_site {
     mjcf_item item;
@@ -107,11 +125,16 @@ typedef struct mjcf {
     mjcf_site *sites;
     int nclass, nscope, nbody, njoint, ngeom, nsite;
     name_table class_names;
-    mjcf_assets meshes, materials;
+    mjcf_assets meshes, materials, fields;
     mjcf_floor floor;
-    xml_element *key;  // of <keyframe>, that the model starts with; NULL: none
+    mjcf_field field;
+    mjcf_surface *surfaces;
+    int (*excludes)[2];  // bodies that do not touch each other
+    int nsurface, nexclude;
+    bool layered, no_contact;  // not all that touches touches all of them; contacts are turned off
+    xml_element *key;          // of <keyframe>, that the model starts with; NULL: none
     // what was passed over, listed once
-    mjcf_passed contact, ground, friction;
+    mjcf_passed contact, ground, friction, lesser;
 } mjcf;
 
 // ---- elements, attributes and classes: mjcf_class.c
@@ -157,6 +180,10 @@ bool mjcf_read_pose(mjcf *m, mjcf_item of, mjcf_pose *pose);
 bool mjcf_has_turn(mjcf *m, mjcf_item of);
 mjcf_pose mjcf_at(const mjcf_pose *frame, const mjcf_pose *inner);
 
+/// Whether a body has joints, or one that carries it; and where a body is in the world if none has.
+bool mjcf_moves(const mjcf *m, int body);
+mjcf_pose mjcf_body_in_world(const mjcf *m, int body);
+
 /// The shortest turn from z to a direction of length 1.
 void mjcf_turn_from_z(const double to[3], double q[4]);
 void mjcf_turn_about(const double axis[3], double angle, double q[4]);
@@ -169,6 +196,12 @@ bool mjcf_find_assets(mjcf *m);
 bool mjcf_read_mesh(mjcf *m, mjcf_geom *g, const mjcf_pose *at);
 bool mjcf_read_geom(mjcf *m, mjcf_geom *g);
 void mjcf_tell_shapes(mjcf *m, const mjcf_body *b);
+
+/// The keys of a shape that say its form; file: of a mesh.
+void mjcf_tell_form(mjcf *m, const scene_shape *shape, const char *file, document_place at);
+
+/// The path of an asset's file as a scene beside the model names it. NULL: no memory.
+const char *mjcf_asset_path(mjcf *m, const char *file);
 bool mjcf_read_masses(mjcf *m);
 
 // ---- what touches: mjcf_contact.c
@@ -176,11 +209,30 @@ bool mjcf_read_masses(mjcf *m);
 bool mjcf_read_touch(mjcf *m, mjcf_item of, mjcf_touch *t);
 bool mjcf_read_plane(mjcf *m, mjcf_geom *g);
 
-/// `contact` of a geom's shape, after all geoms have been read.
+/// The friction of two geoms; of a surface with geoms that say nothing; and what a geom has of its own in the scene, NAN: nothing.
+double mjcf_friction(const mjcf_touch *a, const mjcf_touch *b);
+double mjcf_usual_friction(const mjcf_touch *surface);
+double mjcf_own_friction(const mjcf *m, const mjcf_geom *g);
+
+/// `contact` of a geom's shape, after all surfaces have been found.
 void mjcf_tell_touch(mjcf *m, const mjcf_geom *g);
 
-/// `ground:` and `contact:` of the scene, after the links.
-void mjcf_tell_ground(mjcf *m);
+// ---- what they touch: mjcf_obstacles.c
+
+bool mjcf_read_field(mjcf *m, mjcf_geom *g);
+
+/// The floor, obstacles and the height field, with their layers and frictions, after all geoms have been read.
+bool mjcf_find_surfaces(mjcf *m);
+
+/// Whether a geom touches a surface: by their bits, and as no <exclude> names their bodies.
+bool mjcf_meets(const mjcf *m, const mjcf_geom *g, const mjcf_surface *s);
+
+/// The layers of what a geom touches.
+unsigned mjcf_layers(const mjcf *m, const mjcf_geom *g);
+void mjcf_tell_layers(mjcf *m, unsigned layers, document_place at);
+
+/// `ground:`, `obstacles:`, `terrain:` and `contact:` of the scene, after the links.
+void mjcf_tell_surfaces(mjcf *m);
 
 // ---- joints: mjcf_joint.c
 

@@ -1,4 +1,4 @@
-/// How geoms touch: the first plane of the world is the scene's `ground`, and what two geoms say is made one as MuJoCo does it
+/// How geoms touch: the first plane that does not move is the scene's `ground`, and what two geoms say is made one as MuJoCo does it
 /// (https://mujoco.readthedocs.io/en/stable/computation/index.html#collision, "contact parameters").
 #include "sim/scene/mjcf.h"
 
@@ -19,9 +19,12 @@ bool mjcf_read_touch(mjcf *m, mjcf_item of, mjcf_touch *t)
     if (n < 0) return false;
     memcpy(friction, given, (size_t)n * sizeof *given);
     if (!(friction[0] >= 0)) return robot_bad(m->r, of.element->at, "<geom>: friction: expected numbers >= 0");
-    *t = (mjcf_touch){.types = (unsigned)fmin(fmax(types, 0), INT32_MAX), .with = (unsigned)fmin(fmax(bodies, 0), INT32_MAX),
-                      .dimensions = (int)fmin(fmax(dimensions, 1), 6), .priority = (int)fmin(fmax(priority, -1e9), 1e9),
-                      .friction = friction[0], .says = n > 0};
+    *t = (mjcf_touch){.types = (unsigned)fmin(fmax(types, 0), INT32_MAX),
+                      .with = (unsigned)fmin(fmax(bodies, 0), INT32_MAX),
+                      .dimensions = (int)fmin(fmax(dimensions, 1), 6),
+                      .priority = (int)fmin(fmax(priority, -1e9), 1e9),
+                      .friction = friction[0],
+                      .says = n > 0};
     for (size_t k = 0; k < sizeof soft / sizeof *soft; k++)
         if (mjcf_find(m, of, soft[k])) t->soft = true;
     if (t->dimensions > SLIDING) t->soft = true;
@@ -33,7 +36,7 @@ bool mjcf_read_plane(mjcf *m, mjcf_geom *g)
     const mjcf_scope *const in = &m->scopes[g->scope];
     xml_element *const e = g->item.element;
     mjcf_pose pose;
-    if (in->body != 0 || m->floor.element) {
+    if (mjcf_moves(m, in->body) || m->floor.element) {
         mjcf_pass(&m->ground, e->at);
         return xml_use_all(e), true;
     }
@@ -43,8 +46,9 @@ bool mjcf_read_plane(mjcf *m, mjcf_geom *g)
         mjcf_pass(&m->ground, e->at);
         return true;
     }
-    pose = mjcf_at(&in->pose, &pose);
-    m->floor.element = e;
+    const mjcf_pose body = mjcf_body_in_world(m, in->body), inner = mjcf_at(&in->pose, &pose);
+    pose = mjcf_at(&body, &inner);
+    m->floor.element = e, m->floor.body = in->body;
     rotate(pose.q, (double[]){0, 0, 1}, m->floor.normal);
     m->floor.height = 0;
     for (int k = 0; k < 3; k++) m->floor.height += m->floor.normal[k] * pose.p[k];
@@ -52,56 +56,47 @@ bool mjcf_read_plane(mjcf *m, mjcf_geom *g)
 }
 
 /// Of two geoms: that of the higher priority, else the larger friction, and as many directions of it as the one that has more.
-static double friction_of(const mjcf_touch *a, const mjcf_touch *b)
+double mjcf_friction(const mjcf_touch *a, const mjcf_touch *b)
 {
     const mjcf_touch *const first = a->priority > b->priority ? a : b->priority > a->priority ? b : NULL;
     const int dimensions = first ? first->dimensions : a->dimensions > b->dimensions ? a->dimensions : b->dimensions;
     return dimensions < SLIDING ? 0 : first ? first->friction : fmax(a->friction, b->friction);
 }
 
-/// That of geoms which say nothing.
-static double usual_friction(const mjcf *m)
+double mjcf_usual_friction(const mjcf_touch *surface)
 {
     const mjcf_touch usual = {.dimensions = SLIDING, .friction = 1};
-    return friction_of(&usual, &m->floor.touch);
+    return mjcf_friction(&usual, surface);
+}
+
+double mjcf_own_friction(const mjcf *m, const mjcf_geom *g)
+{
+    for (int k = 0; k < m->nsurface; k++) {
+        if (!mjcf_meets(m, g, &m->surfaces[k])) continue;
+        const double here = mjcf_friction(&g->touch, &m->surfaces[k].touch);
+        return here == mjcf_usual_friction(&m->surfaces[0].touch) ? NAN : here;
+    }
+    return NAN;
 }
 
 void mjcf_tell_touch(mjcf *m, const mjcf_geom *g)
 {
-    const mjcf_touch *const floor = &m->floor.touch, *const t = &g->touch;
+    const mjcf_touch *const t = &g->touch;
     const document_place at = g->item.element->at;
-    const bool on = m->floor.element ? (t->types & floor->with) || (floor->types & t->with) : g->touches;
-    if (!on) {
+    const unsigned layers = mjcf_layers(m, g);
+    if (m->nsurface ? !layers : !g->touches) {
         say_word(m->r, "contact", "false", at);
         return;
     }
-    if (!m->floor.element) {
+    if (!m->nsurface) {
         if (t->says || t->dimensions != SLIDING || t->priority) mjcf_pass(&m->contact, at);
         return;
     }
-    if (t->soft) mjcf_pass(&m->contact, at);
-    if (friction_of(t, floor) == usual_friction(m) || !touches_ground(&g->shape)) return;
+    if (t->soft && mjcf_moves(m, m->scopes[g->scope].body)) mjcf_pass(&m->contact, at);
+    const double friction = mjcf_own_friction(m, g);
+    if ((isnan(friction) && !m->layered) || !touches_ground(&g->shape)) return;
     say_open(m->r, "contact", NODE_MAPPING, at);
-    say_number(m->r, "friction", friction_of(t, floor), at);
+    if (!isnan(friction)) say_number(m->r, "friction", friction, at);
+    mjcf_tell_layers(m, layers, at);
     say_close(m->r);
-}
-
-void mjcf_tell_ground(mjcf *m)
-{
-    robot *const r = m->r;
-    static const char *const words[] = {"disable", "enable"};
-    bool off = false;
-    for (xml_element *e = xml_next(r->root->child, "option"); e; e = xml_next(e->next, "option")) {
-        xml_element *const flag = xml_next(e->child, "flag");
-        if (flag && xml_find(flag, "contact")) off = mjcf_word(m, (mjcf_item){flag, -1}, "contact", words, 2, 1) == 0;
-    }
-    if (!m->floor.element || off) return;
-    const document_place at = m->floor.element->at;
-    say_open(r, "ground", NODE_MAPPING, at);
-    say_number(r, "height", m->floor.height, at);
-    say_numbers(r, "normal", m->floor.normal, 3, at);
-    say_close(r);
-    say_open(r, "contact", NODE_MAPPING, at);
-    say_number(r, "friction", usual_friction(m), at);
-    say_close(r);
 }

@@ -131,15 +131,15 @@ bool mjcf_read_geom(mjcf *m, mjcf_geom *g)
     xml_value(e, "name"), xml_value(e, "user");
     const int type = mjcf_word(m, g->item, "type", type_names, GEOM_TYPES, SPHERE);
     if (type == PLANE) return mjcf_read_plane(m, g);
-    if (type == HFIELD) {
-        mjcf_pass(&m->ground, e->at);
-        xml_use_all(e);
-        return true;
-    }
     if (type < 0 || !mjcf_numbers(m, g->item, "group", 1, &zero, &group) || !read_weight(m, g, &weight, &is_mass) ||
         !mjcf_read_touch(m, g->item, &g->touch))
         return false;
     g->drawn = group < DRAWN_GROUPS;
+    if (type == HFIELD) {
+        const bool good = paint(m, g) && mjcf_read_field(m, g);
+        g->field = true;
+        return good;
+    }
     g->touches = g->touch.types || g->touch.with;
     g->massive = weight > 0 && weighs(m, &m->bodies[in->body]) && group >= m->groups[0] && group <= m->groups[1];
     if (g->massive && (type == SDF || mjcf_flag(m, g->item, "shellinertia", false)))
@@ -162,8 +162,7 @@ bool mjcf_read_geom(mjcf *m, mjcf_geom *g)
 
 // ---- nodes
 
-/// solid: fluids meet it; else another one of its body.
-static void tell_shape(mjcf *m, const mjcf_geom *g, const double origin[3], bool solid)
+void mjcf_tell_form(mjcf *m, const scene_shape *shape, const char *file, document_place at)
 {
     static const char *const names[] = {[SHAPE_SPHERE] = "sphere",
                                         [SHAPE_BOX] = "box",
@@ -172,30 +171,35 @@ static void tell_shape(mjcf *m, const mjcf_geom *g, const double origin[3], bool
                                         [SHAPE_ELLIPSOID] = "ellipsoid"};
     static const double upright[4] = {1, 0, 0, 0}, one[3] = {1, 1, 1};
     robot *const r = m->r;
-    const scene_shape *const shape = &g->shape;
-    const document_place at = g->item.element->at;
-    double from[3], to[3], center[3];
-    for (int k = 0; k < 3; k++)
-        from[k] = shape->from[k] - origin[k], to[k] = shape->to[k] - origin[k], center[k] = shape->center[k] - origin[k];
     const bool turned = memcmp(shape->rotation, upright, sizeof upright) != 0;
-    say_open(r, NULL, NODE_MAPPING, at);
-    say_text(r, "type", g->file ? "mesh" : names[shape->type], at);
-    if (g->file) {
-        say_text(r, "file", g->file, at);
+    say_text(r, "type", file ? "mesh" : names[shape->type], at);
+    if (file) {
+        say_text(r, "file", file, at);
         if (memcmp(shape->size, one, sizeof one) != 0) say_numbers(r, "scale", shape->size, 3, at);
-        say_unless_zero(r, "position", center, 3, at);
+        say_unless_zero(r, "position", shape->center, 3, at);
         if (turned) say_numbers(r, "rotation", shape->rotation, 4, at);
-        say_word(r, "optional", "true", at);
     } else if (shape->type == SHAPE_CAPSULE || shape->type == SHAPE_CYLINDER) {
-        say_numbers(r, "from", from, 3, at), say_numbers(r, "to", to, 3, at);
+        say_numbers(r, "from", shape->from, 3, at), say_numbers(r, "to", shape->to, 3, at);
         say_number(r, "radius", shape->radius, at);
     } else {
-        say_unless_zero(r, "center", center, 3, at);
+        say_unless_zero(r, "center", shape->center, 3, at);
         if (shape->type == SHAPE_SPHERE) say_number(r, "radius", shape->radius, at);
         else say_numbers(r, shape->type == SHAPE_BOX ? "size" : "radii", shape->size, 3, at);
         if (turned && shape->type != SHAPE_SPHERE) say_numbers(r, "rotation", shape->rotation, 4, at);
     }
-    if (g->drawn) say_numbers(r, "color", shape->color, 3, at);
+}
+
+/// solid: fluids meet it; else another one of its body.
+static void tell_shape(mjcf *m, const mjcf_geom *g, const double origin[3], bool solid)
+{
+    robot *const r = m->r;
+    const document_place at = g->item.element->at;
+    scene_shape shape = g->shape;
+    for (int k = 0; k < 3; k++) shape.from[k] -= origin[k], shape.to[k] -= origin[k], shape.center[k] -= origin[k];
+    say_open(r, NULL, NODE_MAPPING, at);
+    mjcf_tell_form(m, &shape, g->file, at);
+    if (g->file) say_word(r, "optional", "true", at);
+    if (g->drawn) say_numbers(r, "color", shape.color, 3, at);
     else say_word(r, "draw", "false", at);
     mjcf_tell_touch(m, g);
     if (!solid) say_number(r, "density", 0, at);
@@ -208,7 +212,7 @@ void mjcf_tell_shapes(mjcf *m, const mjcf_body *b)
     for (int i = b->first_geom; i >= 0; i = m->geoms[i].next) touches = touches || m->geoms[i].touches;
     for (int i = b->first_geom; i >= 0; i = m->geoms[i].next) {
         const mjcf_geom *const g = &m->geoms[i];
-        if (!g->drawn && !g->touches) continue;
+        if (g->field || (!g->drawn && !g->touches)) continue;
         if (!any) say_open(m->r, "shapes", NODE_SEQUENCE, g->item.element->at);
         any = true;
         tell_shape(m, g, b->origin, g->touches || !touches);

@@ -68,12 +68,15 @@ static bool find_assets(mjcf *m, const char *kind, mjcf_assets *assets)
     return true;
 }
 
-bool mjcf_find_assets(mjcf *m) { return find_assets(m, "mesh", &m->meshes) && find_assets(m, "material", &m->materials); }
+bool mjcf_find_assets(mjcf *m)
+{
+    return find_assets(m, "mesh", &m->meshes) && find_assets(m, "material", &m->materials) &&
+           find_assets(m, "hfield", &m->fields);
+}
 
 // ---- meshes
 
-/// The path of a mesh file as a scene beside the model names it.
-static const char *asset_path(mjcf *m, const char *file)
+const char *mjcf_asset_path(mjcf *m, const char *file)
 {
     if (m->strip_path) file = base_name(file);
     const size_t folder = *file == '/' ? 0 : strlen(m->mesh_folder);
@@ -229,7 +232,7 @@ bool mjcf_read_mesh(mjcf *m, mjcf_geom *g, const mjcf_pose *at)
         g->drawn = g->touches = false;
         return true;
     }
-    if (!place_mesh(m, mesh, at, &g->shape) || !(g->file = asset_path(m, file->value))) return false;
+    if (!place_mesh(m, mesh, at, &g->shape) || !(g->file = mjcf_asset_path(m, file->value))) return false;
     if (!g->massive && !g->drawn && !g->touches) return true;
     const node name = {
         .kind = NODE_SCALAR, .text = g->file, .file = file->at.file, .line = file->at.line, .column = file->at.column};

@@ -21,6 +21,19 @@ mjcf_pose mjcf_at(const mjcf_pose *frame, const mjcf_pose *inner)
     return pose;
 }
 
+bool mjcf_moves(const mjcf *m, int body)
+{
+    while (body > 0 && !m->bodies[body].moves) body = m->bodies[body].parent;
+    return body > 0;
+}
+
+mjcf_pose mjcf_body_in_world(const mjcf *m, int body)
+{
+    mjcf_pose pose = {.q = {1, 0, 0, 0}};
+    for (; body > 0; body = m->bodies[body].parent) pose = mjcf_at(&m->bodies[body].pose, &pose);
+    return pose;
+}
+
 void mjcf_turn_about(const double axis[3], double angle, double q[4])
 {
     q[0] = cos(angle / 2);

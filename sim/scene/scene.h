@@ -9,6 +9,7 @@
 #include <catena/sensors.h>
 #include "dynamics/model.h"
 #include "sim/base/parameter_kinds.h"
+#include "sim/scene/hull.h"
 #include "sim/scene/mesh.h"
 
 #include <stdbool.h>
@@ -42,6 +43,7 @@ typedef struct scene_shape {
     enum { TOUCH_DEFAULT, TOUCH_NO, TOUCH_YES } touch;  // whether it touches the ground: it does, if there is one
     double friction;                                    // of Coulomb there, NAN: the scene's
     double torsional, rolling;                          // m, likewise
+    unsigned layers;         // bits: it touches what shares one with it
     int points;                                         // along its axis, or each of its edges, that touch; 0: its ends alone
     bool hidden;                                        // it is not drawn
     double color[3];         // 0..1
@@ -208,10 +210,11 @@ typedef struct scene_fluid {
 /// Points along an axis or an edge, at most.
 enum { MOST_EDGE_POINTS = 64 };
 
-/// One of `obstacles:`, fixed in the world: a sphere, box, capsule or cylinder, and its friction.
+/// One of `obstacles:`, fixed in the world: a shape, of a mesh its convex hull, and its friction.
 typedef struct scene_obstacle {
     char *name;
     scene_shape shape;
+    mesh_hull hull;
 } scene_obstacle;
 
 /// `terrain:`.
@@ -220,6 +223,7 @@ typedef struct scene_terrain {
     double *heights;               // [rows][columns], m above its position; the first row has the highest y
     double size[2], position[3];   // m, from its first node to its last; of its middle
     double rotation[4], friction;  // as of a shape
+    unsigned layers;               // likewise
     double color[3];
     bool hidden;
 } scene_terrain;
@@ -231,6 +235,7 @@ typedef struct scene_contact {
     int nobstacle;
     scene_terrain terrain;
     double height, normal[3];  // m, along a unit vector
+    unsigned layers;           // of the ground
     double friction;           // of Coulomb
     double torsional, rolling;  // m, of torsional and rolling friction
     double depth, relaxation;  // m, s; NAN: chosen by sim/model/contact_points.c

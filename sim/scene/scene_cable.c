@@ -102,8 +102,15 @@ static bool give_body(source *s, const cable *c, link_plan *plan)
     const double l = c->length / c->links;
     scene_shape *const shapes = reader_alloc(s->r, 2 * sizeof *shapes);
     if (!shapes) return false;
-    shapes[0] = shapes[1] =
-        (scene_shape){.type = SHAPE_CYLINDER, .rotation = {1, 0, 0, 0}, .to = {l, 0, 0}, .radius = c->radius, .density = NAN, .friction = NAN, .torsional = NAN, .rolling = NAN};
+    shapes[0] = shapes[1] = (scene_shape){.type = SHAPE_CYLINDER,
+                                          .rotation = {1, 0, 0, 0},
+                                          .to = {l, 0, 0},
+                                          .radius = c->radius,
+                                          .density = NAN,
+                                          .friction = NAN,
+                                          .torsional = NAN,
+                                          .rolling = NAN,
+                                          .layers = USUAL_LAYERS};
     memcpy(shapes[0].color, c->color, sizeof shapes[0].color);
     shapes[0].touch = TOUCH_NO, shapes[1].type = SHAPE_CAPSULE, shapes[1].density = 0, shapes[1].hidden = true;
     plan->link.shapes = shapes, plan->link.nshape = 2;

@@ -3,8 +3,9 @@
 
 #include <math.h>
 
-typedef enum ground_key { GROUND_HEIGHT, GROUND_NORMAL, GROUND_KEYS } ground_key;
-static const key ground_keys[GROUND_KEYS] = {[GROUND_HEIGHT] = {.name = "height"}, [GROUND_NORMAL] = {.name = "normal"}};
+typedef enum ground_key { GROUND_HEIGHT, GROUND_NORMAL, GROUND_LAYERS, GROUND_KEYS } ground_key;
+static const key ground_keys[GROUND_KEYS] = {
+    [GROUND_HEIGHT] = {.name = "height"}, [GROUND_NORMAL] = {.name = "normal"}, [GROUND_LAYERS] = {.name = "layers"}};
 
 typedef enum contact_key {
     CONTACT_LAW,
@@ -26,6 +27,19 @@ static const key contact_keys[CONTACT_KEYS] = {[CONTACT_LAW] = {.name = "law"},
                                                [CONTACT_D1] = {.name = "D1"},
                                                [CONTACT_D2] = {.name = "D2"}};
 
+bool read_layers(source *s, const node *n, unsigned *layers)
+{
+    unsigned bits = 0;
+    if (n->kind != NODE_SEQUENCE || !n->size) return bad_value(s, n, "expected a list of whole numbers, found %s", found(n).text);
+    for (const node *entry = n->child; entry; entry = entry->next) {
+        int layer;
+        if (!read_whole(s, entry, 0, MOST_LAYERS - 1, &layer)) return false;
+        bits |= 1u << layer;
+    }
+    *layers = bits;
+    return true;
+}
+
 /// `ground: true` is the plane z = 0.
 static bool read_ground(source *s, const node *n, scene_contact *to)
 {
@@ -36,6 +50,7 @@ static bool read_ground(source *s, const node *n, scene_contact *to)
     bool ok = true;
     if (v[GROUND_HEIGHT]) ok = read_number(s, v[GROUND_HEIGHT], ANY_SIGN, &to->height);
     if (v[GROUND_NORMAL]) ok = read_direction(s, v[GROUND_NORMAL], to->normal) && ok;
+    if (v[GROUND_LAYERS]) ok = read_layers(s, v[GROUND_LAYERS], &to->layers) && ok;
     return to->ground = ok;
 }
 
@@ -69,7 +84,10 @@ static bool read_law(source *s, const node *n, scene_contact *to)
     return ok;
 }
 
-void reset_contact(scene_contact *contact) { *contact = (scene_contact){.friction = 0.8, .depth = NAN, .relaxation = NAN}; }
+void reset_contact(scene_contact *contact)
+{
+    *contact = (scene_contact){.layers = USUAL_LAYERS, .friction = 0.8, .depth = NAN, .relaxation = NAN};
+}
 
 bool has_surfaces(const scene_contact *contact) { return contact->ground || contact->nobstacle || contact->terrain.columns; }
 
@@ -92,18 +110,22 @@ bool touches_ground(const scene_shape *s) { return s->type != SHAPE_MESH || (s->
 bool link_touches(const ctn_scene *scene, int link)
 {
     const scene_link *const l = &scene->links[link];
-    for (int i = 0; i < l->nshape && has_surfaces(&scene->contact) && link_moves(scene, link); i++)
-        if (touches_ground(&l->shapes[i]) && l->shapes[i].touch != TOUCH_NO) return true;
+    const scene_contact *const c = &scene->contact;
+    unsigned layers = (c->ground ? c->layers : 0) | (c->terrain.columns ? c->terrain.layers : 0);
+    for (int k = 0; k < c->nobstacle; k++) layers |= c->obstacles[k].shape.layers;
+    for (int i = 0; i < l->nshape && link_moves(scene, link); i++)
+        if (touches_ground(&l->shapes[i]) && l->shapes[i].touch != TOUCH_NO && l->shapes[i].layers & layers) return true;
     return false;
 }
 
 bool read_touch(source *s, const node *n, scene_shape *shape)
 {
-    enum { FRICTION, TORSIONAL, ROLLING, POINTS, KEYS };
+    enum { FRICTION, TORSIONAL, ROLLING, POINTS, LAYERS, KEYS };
     static const key keys[KEYS] = {[FRICTION] = {.name = "friction"},
                                    [TORSIONAL] = {.name = "torsional"},
                                    [ROLLING] = {.name = "rolling"},
-                                   [POINTS] = {.name = "points"}};
+                                   [POINTS] = {.name = "points"},
+                                   [LAYERS] = {.name = "layers"}};
     const node *v[KEYS];
     bool on, ok = true;
     if (n->kind == NODE_SCALAR) {
@@ -116,6 +138,7 @@ bool read_touch(source *s, const node *n, scene_shape *shape)
     if (v[FRICTION]) ok = read_number(s, v[FRICTION], NOT_NEGATIVE, &shape->friction);
     if (v[TORSIONAL]) ok = read_number(s, v[TORSIONAL], NOT_NEGATIVE, &shape->torsional) && ok;
     if (v[ROLLING]) ok = read_number(s, v[ROLLING], NOT_NEGATIVE, &shape->rolling) && ok;
+    if (v[LAYERS]) ok = read_layers(s, v[LAYERS], &shape->layers) && ok;
     if (!v[POINTS]) return ok;
     if (shape->type != SHAPE_CAPSULE && shape->type != SHAPE_BOX)
         return bad_key(s, v[POINTS], "only capsules have points along their axis, and boxes along their edges");

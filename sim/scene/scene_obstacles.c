@@ -32,40 +32,50 @@ bool read_obstacles(source *s, const node *n, scene_contact *to)
     for (const node *entry = n->child; entry && !hopeless(s); entry = entry->next) {
         scene_obstacle *const o = &to->obstacles[to->nobstacle];
         const node *name = NULL;
-        const bool read = read_fixed_shape(s, entry, &o->shape, &name) && name_obstacle(s, name, to, o);
-        to->nobstacle += read, ok = ok && read;
+        bool left_out = false;
+        *o = (scene_obstacle){0};
+        const bool read = read_fixed_shape(s, entry, o, &left_out, &name) && (left_out || name_obstacle(s, name, to, o));
+        if (!read || left_out) free(o->hull.numbers);
+        to->nobstacle += read && !left_out, ok = ok && read;
     }
     return ok && !hopeless(s);
 }
 
 bool read_terrain(source *s, const node *n, scene_terrain *to)
 {
-    enum { KEY_FILE, SIZE, HEIGHT, POSITION, ROTATION, EULER, FRICTION, COLOR, DRAW, KEYS };
+    enum { KEY_FILE, HEIGHTS, SIZE, HEIGHT, RANGE, POSITION, ROTATION, EULER, FRICTION, LAYERS, COLOR, DRAW, KEYS };
     static const key keys[KEYS] = {
-        [KEY_FILE] = {.name = "file"},     [SIZE] = {.name = "size"},         [HEIGHT] = {.name = "height"},
-        [POSITION] = {.name = "position"}, [ROTATION] = {.name = "rotation"}, [EULER] = {.name = "euler"},
-        [FRICTION] = {.name = "friction"}, [COLOR] = {.name = "color"},       [DRAW] = {.name = "draw"}};
+        [KEY_FILE] = {.name = "file"},     [HEIGHTS] = {.name = "heights"}, [SIZE] = {.name = "size"},
+        [HEIGHT] = {.name = "height"},     [RANGE] = {.name = "range"},     [POSITION] = {.name = "position"},
+        [ROTATION] = {.name = "rotation"}, [EULER] = {.name = "euler"},     [FRICTION] = {.name = "friction"},
+        [LAYERS] = {.name = "layers"},     [COLOR] = {.name = "color"},     [DRAW] = {.name = "draw"}};
     const node *v[KEYS];
-    *to = (scene_terrain){.rotation = {1, 0, 0, 0}, .friction = NAN, .color = {0.55, 0.6, 0.5}};
+    *to = (scene_terrain){.rotation = {1, 0, 0, 0}, .friction = NAN, .layers = USUAL_LAYERS, .color = {0.55, 0.6, 0.5}};
     if (!read_keys(s, n, "a terrain", keys, KEYS, v)) return false;
-    double range[2] = {0, 1};
+    double height[2] = {0, 1}, range[2] = {0, 1};
     bool ok = true, draw = true;
-    if (!v[KEY_FILE]) ok = missing_key(s, n, "file", "missing; a terrain has a table or an image of its heights");
+    if (!v[KEY_FILE] && !v[HEIGHTS])
+        ok = missing_key(s, n, "file", "missing; a terrain has a table or an image of its heights, or `heights`");
+    if (v[KEY_FILE] && v[HEIGHTS]) ok = bad_key(s, v[HEIGHTS], "a `file` has them already; leave one of both out");
+    if (v[RANGE] && v[HEIGHT]) ok = bad_key(s, v[RANGE], "`height` says how high black and white are; leave one of both out");
     if (!v[SIZE]) ok = missing_key(s, n, "size", "missing; a terrain has lengths along x and y, m");
     else ok = read_vector(s, v[SIZE], 2, POSITIVE, to->size) && ok;
-    if (v[HEIGHT]) ok = read_vector(s, v[HEIGHT], 2, ANY_SIGN, range) && ok;
+    if (v[HEIGHT]) ok = read_vector(s, v[HEIGHT], 2, ANY_SIGN, height) && ok;
+    if (v[RANGE]) ok = read_vector(s, v[RANGE], 2, ANY_SIGN, range) && ok;
     if (v[POSITION]) ok = read_vector(s, v[POSITION], 3, ANY_SIGN, to->position) && ok;
     ok = read_rotation(s, v[ROTATION], v[EULER], to->rotation) && ok;
     if (v[FRICTION]) ok = read_number(s, v[FRICTION], NOT_NEGATIVE, &to->friction) && ok;
+    if (v[LAYERS]) ok = read_layers(s, v[LAYERS], &to->layers) && ok;
     if (v[COLOR]) ok = read_color(s, v[COLOR], to->color) && ok;
     if (v[DRAW]) ok = read_flag(s, v[DRAW], &draw) && ok;
     to->hidden = !draw;
-    return (!v[KEY_FILE] || read_heights(s, v[KEY_FILE], v[HEIGHT] ? range : NULL, to)) && ok;
+    const height_nodes of = {v[KEY_FILE], v[HEIGHTS], v[HEIGHT] ? height : NULL, v[RANGE] ? range : NULL};
+    return (!v[KEY_FILE] == !v[HEIGHTS] || read_heights(s, &of, to)) && ok;
 }
 
 void free_contact(scene_contact *contact)
 {
-    for (int i = 0; i < contact->nobstacle; i++) free(contact->obstacles[i].name);
+    for (int i = 0; i < contact->nobstacle; i++) free(contact->obstacles[i].name), free(contact->obstacles[i].hull.numbers);
     free(contact->obstacles), free(contact->terrain.heights);
     contact->obstacles = NULL, contact->nobstacle = 0, contact->terrain = (scene_terrain){0};
 }

@@ -242,8 +242,9 @@ bool check_axes(source *s, const node *at, const double axis[3], const double ax
 
 bool read_shapes(source *s, const node *n, scene_shape **shapes, int *nshape);
 
-/// A shape that is fixed in the world, with a `friction`, and *name the node of its name, NULL: it has none.
-bool read_fixed_shape(source *s, const node *n, scene_shape *shape, const node **name);
+/// A shape that is fixed in the world, with the hull of a mesh; *name: the node of its name, NULL: it has none. One that is
+/// `optional` and cannot be read is left out, with a warning.
+bool read_fixed_shape(source *s, const node *n, scene_obstacle *to, bool *left_out, const node **name);
 bool read_color(source *s, const node *n, double color[3]);
 
 /// The mesh that the value of `file` names: scene_mesh.c.
@@ -386,6 +387,10 @@ typedef struct contact_nodes {
     const node *ground, *obstacles, *terrain, *law;
 } contact_nodes;
 
+/// What touches what: a shape and a surface that have a layer in common, all but those who say others have 0.
+enum { USUAL_LAYERS = 1, MOST_LAYERS = 32 };
+bool read_layers(source *s, const node *n, unsigned *layers);
+
 /// Reads `ground:`, `obstacles:`, `terrain:` and `contact:`: scene_contact.c.
 bool read_contact(source *s, const contact_nodes *of, scene_contact *contact);
 
@@ -394,9 +399,15 @@ bool read_obstacles(source *s, const node *n, scene_contact *contact);
 bool read_terrain(source *s, const node *n, scene_terrain *terrain);
 void free_contact(scene_contact *contact);
 
-/// The heights of the terrain's file, a table or an image whose black and white are the heights `range` (NULL: it says none):
-/// terrain_read.c. A block to free at terrain->heights.
-bool read_heights(source *s, const node *n, const double *range, scene_terrain *terrain);
+/// Heights of a terrain: those of a file, a table or an image, or rows of numbers; and, NULL where it is not said, how high black
+/// and white of an image are, and how high the lowest and the highest one are to be.
+typedef struct height_nodes {
+    const node *file, *rows;
+    const double *height, *range;
+} height_nodes;
+
+/// Reads them: terrain_read.c. A block to free at terrain->heights.
+bool read_heights(source *s, const height_nodes *of, scene_terrain *terrain);
 
 /// Whether there is anything of a shape to touch: not of a mesh that could not be read.
 bool touches_ground(const scene_shape *s);

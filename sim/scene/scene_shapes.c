@@ -26,6 +26,7 @@ enum shape_key {
     SHAPE_KEY_DRAW,
     SHAPE_KEY_NAME,  // of what is fixed, as the next
     SHAPE_KEY_FRICTION,
+    SHAPE_KEY_LAYERS,
     SHAPE_KEYS,
 };
 
@@ -41,18 +42,31 @@ static const key shape_keys[SHAPE_KEYS] = {
     [SHAPE_KEY_DRAW] = {.name = "draw"},
 };
 static const key fixed_keys[SHAPE_KEYS] = {
-    [SHAPE_KEY_TYPE] = {.name = "type"},   [SHAPE_KEY_CENTER] = {.name = "center"}, [SHAPE_KEY_ROTATION] = {.name = "rotation"},
-    [SHAPE_KEY_EULER] = {.name = "euler"}, [SHAPE_KEY_SIZE] = {.name = "size"},     [SHAPE_KEY_FROM] = {.name = "from"},
-    [SHAPE_KEY_TO] = {.name = "to"},       [SHAPE_KEY_RADIUS] = {.name = "radius"}, [SHAPE_KEY_COLOR] = {.name = "color"},
-    [SHAPE_KEY_DRAW] = {.name = "draw"},   [SHAPE_KEY_NAME] = {.name = "name"},     [SHAPE_KEY_FRICTION] = {.name = "friction"},
+    [SHAPE_KEY_TYPE] = {.name = "type"},
+    [SHAPE_KEY_CENTER] = {.name = "center"},
+    [SHAPE_KEY_ROTATION] = {.name = "rotation"},
+    [SHAPE_KEY_EULER] = {.name = "euler"},
+    [SHAPE_KEY_SIZE] = {.name = "size"},
+    [SHAPE_KEY_FROM] = {.name = "from"},
+    [SHAPE_KEY_TO] = {.name = "to"},
+    [SHAPE_KEY_RADIUS] = {.name = "radius"},
+    [SHAPE_KEY_COLOR] = {.name = "color"},
+    [SHAPE_KEY_DRAW] = {.name = "draw"},
+    [SHAPE_KEY_NAME] = {.name = "name"},
+    [SHAPE_KEY_FRICTION] = {.name = "friction"},
+    [SHAPE_KEY_LAYERS] = {.name = "layers"},
+    [SHAPE_KEY_RADII] = {.name = "radii"},
+    [SHAPE_KEY_FILE] = {.name = "file"},
+    [SHAPE_KEY_SCALE] = {.name = "scale"},
+    [SHAPE_KEY_POSITION] = {.name = "position"},
+    [SHAPE_KEY_OPTIONAL] = {.name = "optional"},
 };
 
 #define SHAPE_NAMES "sphere, box, capsule, cylinder, ellipsoid, mesh"
 #define BIT(key) (1u << (key))
-#define FIXED_NAMES "sphere, box, capsule, cylinder"
 #define EVERY                                                                                                                    \
     (BIT(SHAPE_KEY_TYPE) | BIT(SHAPE_KEY_DENSITY) | BIT(SHAPE_KEY_COLOR) | BIT(SHAPE_KEY_CONTACT) | BIT(SHAPE_KEY_DRAW) |        \
-     BIT(SHAPE_KEY_NAME) | BIT(SHAPE_KEY_FRICTION))
+     BIT(SHAPE_KEY_NAME) | BIT(SHAPE_KEY_FRICTION) | BIT(SHAPE_KEY_LAYERS))
 #define TURNED (BIT(SHAPE_KEY_CENTER) | BIT(SHAPE_KEY_ROTATION) | BIT(SHAPE_KEY_EULER))
 #define ROUND_BAR (BIT(SHAPE_KEY_FROM) | BIT(SHAPE_KEY_TO) | BIT(SHAPE_KEY_RADIUS))
 
@@ -111,20 +125,40 @@ static bool read_scale(source *s, const node *n, scene_shape *shape)
     return !s->r->no_memory;
 }
 
-/// Reads a shape, of a link, or fixed. One that is `optional` and whose mesh cannot be read is left out, with a warning. *named:
-/// the node of its name.
-static bool read_shape(source *s, const node *n, bool fixed, scene_shape *shape, bool *left_out, const node **named)
+/// The mesh of a shape's file, scaled; of a fixed one its hull.
+static bool read_solid(source *s, const node *file, const node *scale, scene_shape *shape, mesh_hull *hull)
 {
-    *shape = (scene_shape){.rotation = {1, 0, 0, 0}, .size = {1, 1, 1}, .density = NAN, .friction = NAN, .torsional = NAN, .rolling = NAN, .color = {0.7, 0.7, 0.7}};
+    char reason[128];
+    const bool good = !file || read_mesh(s, file, &shape->mesh);
+    if ((scale && !read_scale(s, scale, shape)) || !good) return false;
+    if (!file || !hull) return true;
+    const ctn_status status = hull_of_mesh(hull, &shape->mesh->surface, shape->size, reason);
+    if (status == CTN_NO_MEMORY) return out_of_memory(s);
+    if (status != CTN_OK) return bad_value(s, file, "the hull of %s %s", found(file).text, reason);
+    if (hull->faces > HULL_MANY_FACES)
+        warn(s, file, "the hull of %s has %d faces, and what is near it looks at all of them; a coarser mesh is cheaper",
+             found(file).text, hull->faces);
+    return true;
+}
+
+/// Reads a shape, of a link, or, with a hull to fill, fixed. One that is `optional` and whose mesh cannot be read is left out, with a
+/// warning. *named: the node of its name.
+static bool read_shape(source *s, const node *n, mesh_hull *hull, scene_shape *shape, bool *left_out, const node **named)
+{
+    const bool fixed = hull;
+    *shape = (scene_shape){.rotation = {1, 0, 0, 0},
+                           .size = {1, 1, 1},
+                           .density = NAN,
+                           .friction = NAN,
+                           .torsional = NAN,
+                           .rolling = NAN,
+                           .layers = USUAL_LAYERS,
+                           .color = {0.7, 0.7, 0.7}};
     const node *v[SHAPE_KEYS];
     if (!read_keys(s, n, fixed ? "an obstacle" : "a shape", fixed ? fixed_keys : shape_keys, SHAPE_KEYS, v)) return false;
     *named = v[SHAPE_KEY_NAME];
-    if (!v[SHAPE_KEY_TYPE])
-        return missing_key(s, n, "type", "missing; %s", fixed ? "obstacles are " FIXED_NAMES : "shapes are " SHAPE_NAMES);
+    if (!v[SHAPE_KEY_TYPE]) return missing_key(s, n, "type", "missing; %s are " SHAPE_NAMES, fixed ? "obstacles" : "shapes");
     if (!read_type(s, v[SHAPE_KEY_TYPE], &shape->type)) return false;
-    if (fixed && (shape->type == SHAPE_ELLIPSOID || shape->type == SHAPE_MESH))
-        return bad_value(s, v[SHAPE_KEY_TYPE], "no %s is an obstacle in this version; obstacles are " FIXED_NAMES,
-                         types[shape->type].name);
 
     // keys that do not fit the type, or lack
     const char *const name = types[shape->type].name;
@@ -143,14 +177,11 @@ static bool read_shape(source *s, const node *n, bool fixed, scene_shape *shape,
     if (v[SHAPE_KEY_RADII]) ok = read_vector(s, v[SHAPE_KEY_RADII], 3, POSITIVE, shape->size) && ok;
     bool optional = false;
     if (v[SHAPE_KEY_OPTIONAL]) ok = read_flag(s, v[SHAPE_KEY_OPTIONAL], &optional) && ok;
-    if (v[SHAPE_KEY_FILE]) {
-        s->lenient += optional;
-        const bool good = read_mesh(s, v[SHAPE_KEY_FILE], &shape->mesh);
-        s->lenient -= optional;
-        *left_out = !good && optional;
-        ok = ok && (good || optional);
-    }
-    if (v[SHAPE_KEY_SCALE]) ok = read_scale(s, v[SHAPE_KEY_SCALE], shape) && ok;
+    s->lenient += optional;
+    const bool solid = read_solid(s, v[SHAPE_KEY_FILE], v[SHAPE_KEY_SCALE], shape, hull);
+    s->lenient -= optional;
+    *left_out = !solid && optional;
+    ok = ok && (solid || optional);
     if (v[SHAPE_KEY_POSITION]) ok = read_vector(s, v[SHAPE_KEY_POSITION], 3, ANY_SIGN, shape->center) && ok;
     if (v[SHAPE_KEY_FROM]) ok = read_vector(s, v[SHAPE_KEY_FROM], 3, ANY_SIGN, shape->from) && ok;
     if (v[SHAPE_KEY_TO]) ok = read_vector(s, v[SHAPE_KEY_TO], 3, ANY_SIGN, shape->to) && ok;
@@ -158,6 +189,7 @@ static bool read_shape(source *s, const node *n, bool fixed, scene_shape *shape,
     if (v[SHAPE_KEY_DENSITY]) ok = read_number(s, v[SHAPE_KEY_DENSITY], NOT_NEGATIVE, &shape->density) && ok;
     if (v[SHAPE_KEY_COLOR]) ok = read_color(s, v[SHAPE_KEY_COLOR], shape->color) && ok;
     if (v[SHAPE_KEY_FRICTION]) ok = read_number(s, v[SHAPE_KEY_FRICTION], NOT_NEGATIVE, &shape->friction) && ok;
+    if (v[SHAPE_KEY_LAYERS]) ok = read_layers(s, v[SHAPE_KEY_LAYERS], &shape->layers) && ok;
     if (v[SHAPE_KEY_CONTACT]) ok = read_touch(s, v[SHAPE_KEY_CONTACT], shape) && ok;
     bool draw = true;
     if (v[SHAPE_KEY_DRAW]) ok = read_flag(s, v[SHAPE_KEY_DRAW], &draw) && ok;
@@ -168,10 +200,9 @@ static bool read_shape(source *s, const node *n, bool fixed, scene_shape *shape,
     return ok;
 }
 
-bool read_fixed_shape(source *s, const node *n, scene_shape *shape, const node **name)
+bool read_fixed_shape(source *s, const node *n, scene_obstacle *to, bool *left_out, const node **name)
 {
-    bool left_out = false;
-    return read_shape(s, n, true, shape, &left_out, name);
+    return read_shape(s, n, &to->hull, &to->shape, left_out, name);
 }
 
 bool read_shapes(source *s, const node *n, scene_shape **shapes, int *nshape)
@@ -188,7 +219,7 @@ bool read_shapes(source *s, const node *n, scene_shape **shapes, int *nshape)
     for (const node *entry = n->child; entry && !hopeless(s); entry = entry->next) {
         bool left_out = false;
         const node *name;
-        ok = read_shape(s, entry, false, &list[count], &left_out, &name) && ok;
+        ok = read_shape(s, entry, NULL, &list[count], &left_out, &name) && ok;
         list[count].entry = i++;
         if (!left_out) count++;
     }

@@ -1,5 +1,5 @@
-/// Files of heights: tables of numbers separated by commas, a line for each row, and grey images (PGM, PNG), whose black and white
-/// are two heights. The first row is the one with the highest y, as on a map.
+/// Heights of a terrain: in files, tables of numbers separated by commas, a line for each row, and grey images (PGM, PNG), whose
+/// black and white are two heights; or as lists in the scene. The first row is the one with the highest y, as on a map.
 #include "sim/base/number.h"
 #include "sim/scene/png_read.h"
 #include "sim/scene/scene_reader.h"
@@ -145,22 +145,60 @@ static bool read_png(source *s, const char *text, size_t length, const double *r
     return true;
 }
 
+// ---- rows in the scene
+
+static bool read_rows(source *s, const node *n, scene_terrain *to)
+{
+    if (n->kind != NODE_SEQUENCE) return bad_value(s, n, "expected a list of rows, found %s", found(n).text);
+    const node *const first = n->child;
+    const long columns = first && first->kind == NODE_SEQUENCE ? first->size : 0;
+    if (!make_room(s, n->line, columns, n->size, to)) return false;
+    double *x = to->heights;
+    for (const node *row = first; row; row = row->next) {
+        if (row->kind != NODE_SEQUENCE) return bad_value(s, row, "expected a list of heights, found %s", found(row).text);
+        if (row->size != columns)
+            return bad_value(s, row, "expected %ld heights, as in the first row, found %d", columns, row->size);
+        for (const node *cell = row->child; cell; cell = cell->next)
+            if (!read_number(s, cell, ANY_SIGN, x++)) return false;
+    }
+    return true;
+}
+
+/// Stretches heights to a range, from the lowest to the highest one; level ones come to its beginning.
+static void stretch(const double *range, scene_terrain *to)
+{
+    const size_t n = (size_t)to->columns * (size_t)to->rows;
+    double least = to->heights[0], most = least;
+    for (size_t k = 1; k < n; k++) {
+        least = to->heights[k] < least ? to->heights[k] : least;
+        most = to->heights[k] > most ? to->heights[k] : most;
+    }
+    for (size_t k = 0; k < n; k++)
+        to->heights[k] = range[0] + (most > least ? (range[1] - range[0]) * ((to->heights[k] - least) / (most - least)) : 0);
+}
+
 // ---- the file
 
-static bool parse_heights(source *outer, const node *n, source *s, const char *text, size_t length, const double *range,
-                          scene_terrain *to)
+static bool parse_heights(source *outer, const height_nodes *of, source *s, const char *text, size_t length, scene_terrain *to)
 {
+    static const double unit[2] = {0, 1};
+    const node *const n = of->file;
     const bool pgm = length > 2 && text[0] == 'P' && (text[1] == '2' || text[1] == '5'), png = png_is(text, length);
-    if (!pgm && !png && range) return bad_value(outer, n, "a table has heights in m, and `height` is for images; leave it out");
-    if ((pgm || png) && !range)
-        return bad_value(outer, n, "the heights of an image are not known; give `height: [of black, of white]`, m");
+    if (!pgm && !png && of->height)
+        return bad_value(outer, n, "a table has heights in m, and `height` is for images; leave it out");
+    if ((pgm || png) && !of->height && !of->range)
+        return bad_value(outer, n,
+                         "the heights of an image are not known; give `height: [of black, of white]`, m, or `range: [of the "
+                         "lowest, of the highest]`");
+    const double *const range = of->height ? of->height : unit;
     return pgm   ? read_pgm(s, text, length, range, to)
            : png ? read_png(s, text, length, range, to)
                  : read_table_of_heights(s, text, to);
 }
 
-bool read_heights(source *s, const node *n, const double *range, scene_terrain *to)
+static bool read_file_of_heights(source *s, const height_nodes *of, scene_terrain *to)
 {
+    const node *const n = of->file;
     reader *const r = s->r;
     ctn_scene *const scene = r->scene;
     const char *name;
@@ -180,9 +218,16 @@ bool read_heights(source *s, const node *n, const double *range, scene_terrain *
     bool ok = inner.file >= 0;
     if (ok) {
         scene->files[inner.file].mesh = true, r->bytes += (long)length;
-        ok = parse_heights(s, n, &inner, text, length, range, to);
+        ok = parse_heights(s, of, &inner, text, length, to);
     }
-    if (!ok) to->columns = to->rows = 0;
     free(text), free(path);
+    return ok;
+}
+
+bool read_heights(source *s, const height_nodes *of, scene_terrain *to)
+{
+    const bool ok = of->file ? read_file_of_heights(s, of, to) : read_rows(s, of->rows, to);
+    if (!ok) to->columns = to->rows = 0;
+    else if (of->range) stretch(of->range, to);
     return ok;
 }

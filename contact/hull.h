@@ -1,0 +1,84 @@
+/// How far a point is from a convex polyhedron.
+///
+/// Inside the gap is the largest distance by a face's plane. Outside, the nearest point is on a face whose plane the point is beyond,
+/// as what leads from there to the point is a sum of normals of the faces there: above the face, or at one of the sides that the
+/// point is past. Faces farther than what has been found, and those below, are passed over. A point past a side by less than 1e-12
+/// of the size still counts as above the face, which has no curvature.
+#ifndef CATENA_HULL_H
+#define CATENA_HULL_H
+
+#include "contact/hull_numbers.h"
+#include "contact/surface_point.h"
+#include "dynamics/lane_model.h"
+
+/// The nearest point of what the search has seen: the square of its distance, where y is from it, and which way the side goes that
+/// it is on; 0: it is no such point, but above a face or at a corner.
+typedef struct {
+    real square;
+    vec3 off, along;
+} hull_nearest;
+
+/// The nearest point of the sides that y is past; square: 1e30 where it is past none.
+FN hull_nearest nearest_side(const double *side, int count, vec3 y, real slack)
+{
+    const real o = rset(0);
+    hull_nearest best;
+    best.square = rset(1e30), best.off = best.along = vec(o, o, o);
+    for (; count--; side += HULL_SIDE) {
+        const vec3 x = sub(y, const3(side)), way = const3(side + 3);
+        const real length = rset(side[6]), t = dot(way, x);
+        const mask past = gt(dot(const3(side + 7), x), slack), begun = gt(t, o), ended = gt(t, length);
+        const vec3 off = sub_scaled(x, way, sel(begun, sel(ended, length, t), o));
+        const real square = dot(off, off);
+        const mask closer = both(past, lt(square, best.square));
+        best.square = sel(closer, square, best.square), best.off = sel3(closer, off, best.off);
+        best.along = sel3(closer, sel3(both(begun, not_(ended)), way, vec(o, o, o)), best.along);
+    }
+    return best;
+}
+
+FN surface_point at_hull(const fixed_surface *f, vec3 y, sym3 *H)
+{
+    const real o = rset(0), one = rset(1), slack = rset(1e-12 * f->bound);
+    const double *face = f->numbers;
+    surface_point s;
+    s.gap = rset(-1e30), s.n = vec(one, o, o);
+    for (int k = 0; k < f->faces; k++, face += HULL_FACE + HULL_SIDE * (int)face[4]) {
+        const vec3 n = const3(face);
+        const real d = dot(n, y) - rset(face[3]);
+        const mask more = gt(d, s.gap);
+        s.gap = sel(more, d, s.gap), s.n = sel3(more, n, s.n);
+    }
+    if (H) *H = sym_diagonal(o, o, o);
+    const mask out = gt(s.gap, o);
+    if (any_of(out)) {
+        hull_nearest best;
+        mask flat = not_(none_of());  // until something is found
+        best.square = rset(1e30), best.off = best.along = vec(o, o, o), face = f->numbers;
+        for (int k = 0; k < f->faces; k++, face += HULL_FACE + HULL_SIDE * (int)face[4]) {
+            const vec3 n = const3(face);
+            const real d = dot(n, y) - rset(face[3]);
+            const mask seen = both(both(out, gt(d, o)), lt(d * d, best.square));
+            if (!any_of(seen)) continue;
+            const hull_nearest side = nearest_side(face + HULL_FACE, (int)face[4], y, slack);
+            const mask above = not_(lt(side.square, rset(1e30)));
+            const real square = sel(above, d * d, side.square);
+            const mask closer = both(seen, lt(square, best.square)), here = both(closer, above);
+            best.square = sel(closer, square, best.square), best.off = sel3(closer, side.off, best.off);
+            best.along = sel3(closer, side.along, best.along);
+            flat = either(both(flat, not_(closer)), here);
+            s.gap = sel(here, d, s.gap), s.n = sel3(here, n, s.n);
+        }
+        const mask bent = both(not_(flat), gt(best.square, o));
+        const real d = root(best.square), k = sel(bent, one / sel(bent, d, one), o);
+        s.gap = sel(bent, d, s.gap), s.n = sel3(bent, scale(best.off, k), s.n);
+        if (H) {
+            *H = sym_diagonal(k, k, k);
+            sym_add_dyad(H, best.along, negate(k)), sym_add_dyad(H, sel3(bent, s.n, vec(o, o, o)), negate(k));
+        }
+    }
+    s.face = s.n;
+    return s;
+}
+
+#endif
