@@ -487,6 +487,31 @@ static const struct {
     {GROUNDED("", "contype='0' conaffinity='0'"), NAN},
 };
 
+/// Torsional and rolling friction, m: the second and third numbers where condim has them.
+START_TEST(friction_by_turns)
+{
+    static const struct {
+        const char *text;
+        double torsional, rolling;
+    } pairs[] = {
+        {GROUNDED("", "friction='1 0.1 0.02'"), 0, 0},
+        {GROUNDED("condim='4'", ""), 0.005, 0},
+        {GROUNDED("condim='6' friction='1 0.1 0.02'", "friction='1 0.2 0.01'"), 0.2, 0.02},
+        {GROUNDED("condim='6' friction='1 0.1 0.02' priority='1'", "friction='1 0.2 0.01'"), 0.1, 0.02},
+        {GROUNDED("priority='1'", "condim='6'"), 0, 0},
+        {GROUNDED("", "condim='6'"), 0.005, 0.0001},
+    };
+    for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++) {
+        ctn_scene *const s = read_mjcf(pairs[k].text);
+        ctn_model *const m = ctn_model_create(s, NULL);
+        ck_assert(m && m->ncontact == 1);
+        ck_assert_msg(m->loads[0].torsional == pairs[k].torsional && m->loads[0].rolling == pairs[k].rolling, "%s: %g, %g",
+                      pairs[k].text, m->loads[0].torsional, m->loads[0].rolling);
+        ctn_model_free(m), ctn_scene_free(s);
+    }
+}
+END_TEST
+
 /// The same for a plane, and for a box of the world in its place.
 START_TEST(friction_of_pairs)
 {
@@ -786,6 +811,7 @@ int main(void)
     tcase_add_test(good, thrusters);
     tcase_add_test(good, home);
     tcase_add_loop_test(good, friction_of_pairs, 0, LENGTH(touching));
+    tcase_add_test(good, friction_by_turns);
     tcase_add_test(good, bits_of_pairs);
     tcase_add_test(good, plane_is_ground);
     tcase_add_test(good, obstacles);

@@ -299,7 +299,7 @@ static void list_passed(mjcf *m)
     const char *const times = m->contact.count == 1 ? "" : "s";
     if (m->contact.count && m->nsurface)
         robot_warn(r, m->contact.first,
-                   "ignored: how soft geoms touch, roll and spin (solref, solimp, margin, condim above 3 and others), %d time%s: "
+                   "ignored: how soft geoms touch (solref, solimp, margin and others), and friction by turns that differs from surface to surface, %d time%s: "
                    "`depth` of `contact` says how soft is what they touch",
                    m->contact.count, times);
     else if (m->contact.count)

@@ -39,8 +39,9 @@ typedef struct mjcf_joint {
 typedef struct mjcf_touch {
     unsigned types, with;  // contype, conaffinity
     int dimensions, priority;
-    double friction;  // the first number, along the surface
-    bool says, soft;  // whether it has `friction`; whether it says how soft it is, or how it turns
+    double friction;    // the first number, along the surface
+    double turning[2];  // the others, m: torsional, rolling
+    bool says, soft;    // whether it has `friction`; whether it says how soft it is
 } mjcf_touch;
 
 typedef struct mjcf_geom {

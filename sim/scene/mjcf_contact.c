@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { SLIDING = 3 };  // condim from which there is friction
+enum { SLIDING = 3, TORSIONAL, ROLLING = 6 };  // condim from which there is friction
 
 bool mjcf_read_touch(mjcf *m, mjcf_item of, mjcf_touch *t)
 {
@@ -18,16 +18,16 @@ bool mjcf_read_touch(mjcf *m, mjcf_item of, mjcf_touch *t)
     const int n = mjcf_some_numbers(m, of, "friction", 3, given);
     if (n < 0) return false;
     memcpy(friction, given, (size_t)n * sizeof *given);
-    if (!(friction[0] >= 0)) return robot_bad(m->r, of.element->at, "<geom>: friction: expected numbers >= 0");
+    if (!(friction[0] >= 0 && friction[1] >= 0 && friction[2] >= 0)) return robot_bad(m->r, of.element->at, "<geom>: friction: expected numbers >= 0");
     *t = (mjcf_touch){.types = (unsigned)fmin(fmax(types, 0), INT32_MAX),
                       .with = (unsigned)fmin(fmax(bodies, 0), INT32_MAX),
                       .dimensions = (int)fmin(fmax(dimensions, 1), 6),
                       .priority = (int)fmin(fmax(priority, -1e9), 1e9),
                       .friction = friction[0],
+                      .turning = {friction[1], friction[2]},
                       .says = n > 0};
     for (size_t k = 0; k < sizeof soft / sizeof *soft; k++)
         if (mjcf_find(m, of, soft[k])) t->soft = true;
-    if (t->dimensions > SLIDING) t->soft = true;
     return true;
 }
 
@@ -55,12 +55,37 @@ bool mjcf_read_plane(mjcf *m, mjcf_geom *g)
     return true;
 }
 
-/// Of two geoms: that of the higher priority, else the larger friction, and as many directions of it as the one that has more.
+/// Of two geoms: what that of the higher priority says, else the larger friction, and as many directions of it as the one that has
+/// more.
+static mjcf_touch touch_of_pair(const mjcf_touch *a, const mjcf_touch *b)
+{
+    if (a->priority != b->priority) return a->priority > b->priority ? *a : *b;
+    mjcf_touch pair = *a;
+    pair.dimensions = a->dimensions > b->dimensions ? a->dimensions : b->dimensions;
+    pair.friction = fmax(a->friction, b->friction);
+    for (int k = 0; k < 2; k++) pair.turning[k] = fmax(a->turning[k], b->turning[k]);
+    return pair;
+}
+
 double mjcf_friction(const mjcf_touch *a, const mjcf_touch *b)
 {
-    const mjcf_touch *const first = a->priority > b->priority ? a : b->priority > a->priority ? b : NULL;
-    const int dimensions = first ? first->dimensions : a->dimensions > b->dimensions ? a->dimensions : b->dimensions;
-    return dimensions < SLIDING ? 0 : first ? first->friction : fmax(a->friction, b->friction);
+    const mjcf_touch pair = touch_of_pair(a, b);
+    return pair.dimensions < SLIDING ? 0 : pair.friction;
+}
+
+/// What a geom has of torsional and rolling friction, m, as on the first surface that it meets. Returns whether it has so on all.
+static bool turning_friction(const mjcf *m, const mjcf_geom *g, double to[2])
+{
+    bool first = true, alike = true;
+    to[0] = to[1] = 0;
+    for (int k = 0; k < m->nsurface; k++) {
+        if (!mjcf_meets(m, g, &m->surfaces[k])) continue;
+        const mjcf_touch pair = touch_of_pair(&g->touch, &m->surfaces[k].touch);
+        const double here[2] = {pair.dimensions < TORSIONAL ? 0 : pair.turning[0], pair.dimensions < ROLLING ? 0 : pair.turning[1]};
+        if (first) to[0] = here[0], to[1] = here[1];
+        alike = alike && to[0] == here[0] && to[1] == here[1], first = false;
+    }
+    return alike;
 }
 
 double mjcf_usual_friction(const mjcf_touch *surface)
@@ -92,11 +117,15 @@ void mjcf_tell_touch(mjcf *m, const mjcf_geom *g)
         if (t->says || t->dimensions != SLIDING || t->priority) mjcf_pass(&m->contact, at);
         return;
     }
-    if (t->soft && mjcf_moves(m, m->scopes[g->scope].body)) mjcf_pass(&m->contact, at);
+    double turning[2];
+    const bool alike = turning_friction(m, g, turning), turns = turning[0] > 0 || turning[1] > 0;
+    if ((t->soft || !alike) && mjcf_moves(m, m->scopes[g->scope].body)) mjcf_pass(&m->contact, at);
     const double friction = mjcf_own_friction(m, g);
-    if ((isnan(friction) && !m->layered) || !touches_ground(&g->shape)) return;
+    if ((isnan(friction) && !m->layered && !turns) || !touches_ground(&g->shape)) return;
     say_open(m->r, "contact", NODE_MAPPING, at);
     if (!isnan(friction)) say_number(m->r, "friction", friction, at);
+    if (turning[0] > 0) say_number(m->r, "torsional", turning[0], at);
+    if (turning[1] > 0) say_number(m->r, "rolling", turning[1], at);
     mjcf_tell_layers(m, layers, at);
     say_close(m->r);
 }
