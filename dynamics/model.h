@@ -144,7 +144,6 @@ enum load_flag {
     LOAD_PUBLISHED = 64,  // ... over the step size
     LOAD_ADDED = 128,     // takes the weight off an added mass, as energy of gravity
     LOAD_DRIVEN = 256,    // of a thruster whose target moves: force and torque are those of a target of 1
-    LOAD_FIRST = 512,     // of a contact point's entries, one for each surface that it may touch: the first
 };
 
 /// A load on a point of a body: a spring and damper to a point of the world, and a wrench; or a contact point. What is the same
@@ -155,8 +154,9 @@ enum load_flag {
     unsigned flags;     /* load_flag */                                                                                          \
     int motor;          /* of a thruster: which motor, counted from 1; 0: it is none */                                          \
     double push[6];     /* of a thruster: its force, N, and torque, N m, for a target of 1, in link axes */                      \
-    int contact;        /* LOAD_TOUCHES: which of the model's contact points, as the next five */                               \
+    int contact;        /* LOAD_TOUCHES: which of the model's contact points, as the next six */                                \
     int surface;        /* what it touches: 0 the ground, else of the model's surfaces, counted from 1 */                        \
+    int first;          /* whether it is the first entry of its point, which has one for each surface that it may touch */       \
     int opposite;       /* of a box: how many loads on the point stands that is opposite to it; 0: of no box */                  \
     double displaced;   /* kg, of fluid or added, whose weight is taken off in `force` */                                        \
     double bears, rest; /* N, m: the weight of its tree, which makes it sink so deep */                                          \

@@ -179,7 +179,7 @@ static void plant_contacts(ctn_model *m, const cJSON *file, const cJSON *run)
         int link = 0;
         while (strcmp(ctn_model_link(m, link)->name, cJSON_GetObjectItem(p, "link")->valuestring)) link++;
         point_load *const o = &m->loads[m->nload];
-        *o = (point_load){.body = m->frames[link].body, .number = m->nload, .link = link, .flags = LOAD_TOUCHES};
+        *o = (point_load){.body = m->frames[link].body, .number = m->nload, .link = link, .flags = LOAD_TOUCHES, .first = 1};
         o->contact = m->ncontact++, m->nload++;
         o->radius = number_of(p, "radius"), o->grip = number_of(run, "stiffness"), o->friction = number_of(run, "friction");
         ck_assert(number_of(run, "tangent_stiffness") == o->grip);

@@ -802,7 +802,7 @@ START_TEST(layers)
     for (int k = 0; k < m->nload; k++) {
         const point_load *const s = &m->loads[k], *const t = s + s->opposite;
         ck_assert(t->surface == s->surface && t->link == s->link &&
-                  !(s->flags & LOAD_FIRST) == (s->link == 1 && s->surface == 1));
+                  !s->first == (s->link == 1 && s->surface == 1));
         for (int i = 0; i < 3 && s->opposite; i++) ck_assert_double_eq_tol(s->point[i], -t->point[i], 1e-12);
     }
     const ctn_batch_config cfg = order_2(1 / 60.);

@@ -165,7 +165,7 @@ static void print_contact(const setup *s)
     double least = INFINITY, most = 0;
     int points = 0;
     for (int k = 0; k < m->nload; k++)
-        if (m->loads[k].flags & LOAD_FIRST) {
+        if (m->loads[k].first) {
             points++;
             const double d = contact_depth(m, s->scene, m->loads[k].body);
             least = fmin(least, d), most = fmax(most, d);

@@ -42,7 +42,7 @@ uint64_t model_constants(const ctn_model *m)
     }
     for (int k = 0; k < m->nload; k++) {
         const point_load *o = &m->loads[k];
-        h = hash_numbers(h, (double[]){o->body, o->number, o->link, o->flags & ~(unsigned)LOAD_FIRST}, 4);
+        h = hash_numbers(h, (double[]){o->body, o->number, o->link, o->flags}, 4);
         if (o->motor) h = hash_numbers(h, o->push, 6);
         if (o->surface) h = hash_numbers(h, (double[]){o->surface}, 1);
         h = hash_numbers(h, &o->stiffness,

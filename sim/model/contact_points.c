@@ -202,7 +202,7 @@ void add_contacts(ctn_model *m, const ctn_scene *scene, point_load *loads, int f
                 point_load *const o = &loads[m->ncontact];
                 *o = (point_load){.body = m->frames[l].body, .number = first + m->ncontact, .link = l, .flags = LOAD_TOUCHES};
                 surface = next_surface(scene, s, n % met ? surface + 1 : 0);
-                if (n % met == 0) o->flags |= LOAD_FIRST;
+                o->first = n % met == 0;
                 o->contact = m->ncontact++, o->radius = at[k].radius, o->opposite = (opposite_point(s, k) - k) * met;
                 o->surface = surface, o->friction = friction_on(scene, s, surface);
                 o->torsional = isnan(s->torsional) ? scene->contact.torsional : s->torsional;

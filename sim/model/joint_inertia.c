@@ -121,7 +121,7 @@ void joint_inertia_touch(joint_inertia *inertia, const double *x, double *f, dou
         const lane_point_load *const s = &m->loads[k];
         const mat3 R = inertia->factors.T[s->body].R;
         share[k] = 0;
-        if (!(s->flags & LOAD_FIRST) || (s->opposite && !is_lower(m, s, R))) continue;  // once, whatever it may touch
+        if (!s->first || (s->opposite && !is_lower(m, s, R))) continue;  // once, whatever it may touch
         const vec3 arm = sub_scaled(mul(R, load3(s->point)), n, s->radius), u = moved_point(inertia->V[s->body], arm);
         const vec3 g = scale(s->friction > 0 ? u : scale(n, dot(n, u)), s->grip);
         share[k] = dot(g, u);

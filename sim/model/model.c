@@ -211,7 +211,7 @@ void load_scales(ctn_model *m)
     for (int i = 0; i < m->nbody; i++) m->bodies[i].held[0] = m->bodies[i].held[1] = 0;
     for (int k = 0; k < m->nload; k++) {
         ctn_body *const b = &m->bodies[m->loads[k].body];
-        b->held[0] += m->loads[k].stiffness + (m->loads[k].flags & LOAD_FIRST ? m->loads[k].grip : 0),
+        b->held[0] += m->loads[k].stiffness + (m->loads[k].first ? m->loads[k].grip : 0),
             b->held[1] += m->loads[k].damping + fmax(m->loads[k].axial, 0);
     }
     for (int i = m->nbody - 1; i >= 0; i--) {
