@@ -214,8 +214,8 @@ KERNEL void correction_pullback(const lane_model *m, const solve *W, const conta
 
 /// Of the normal forces with which a world starts from q and v: adds what their gradients press [ncontact] make by q and v to q_bar
 /// and v_bar [nv]. T: placements at q; p [nbody]: scratch.
-KERNEL void start_press_pullback(const lane_model *m, const real *q, const real *v, const real *press, const placement *T, vec3 *p,
-                                 pose_work *A, real *q_bar, real *v_bar)
+KERNEL void start_press_pullback(const lane_model *m, const real *q, const real *v, const real *press, const placement *T,
+                                 vec3 *p, pose_work *A, real *q_bar, real *v_bar)
 {
     if (!m->ncontact) return;
     find_origins(m, q, T, p);

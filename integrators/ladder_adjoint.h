@@ -14,6 +14,7 @@
 #include "integrators/pose_pullback.h"
 #include "integrators/velocity_adjoint.h"
 #include "integrators/position_adjoint.h"
+#include "integrators/hold_adjoint.h"
 #include "integrators/stage_adjoint.h"
 #include "integrators/alpha_adjoint.h"
 
@@ -24,6 +25,7 @@ typedef struct {
     position_adjoint one;
     position_adjoint lead;      // of models that touch: the solve whose normal forces have corrected friction in `one`
     rate_pose *lead_V;          // [bodies with mass]
+    hold_adjoint hold;          // of these, too
     stage_adjoint more, first;  // the stages; the step back in time to the old point of collocation
     velocity_adjoint projection;
     ladder_work again;
@@ -95,7 +97,7 @@ KERNEL mask alpha_prepare(const lane_model *m, const ctn_batch_config *cfg, cons
 
 /// The step of order 2 of a model that touches: the state does not tell the solution whose normal forces have corrected friction.
 /// Where none did, as they would have changed nothing, it is the step's.
-KERNEL mask touching_prepare(const lane_model *m, const ctn_batch_config *cfg, real h, const position_state *before,
+KERNEL mask touching_prepare(const lane_model *m, const ctn_batch_config *cfg, real h, position_state *before,
                              const position_state *after, const real *tau, ladder_adjoint *A)
 {
     ladder_work *L = &A->again;
@@ -104,11 +106,12 @@ KERNEL mask touching_prepare(const lane_model *m, const ctn_batch_config *cfg, r
     position_counts count = no_counts();
     start_from(before, tau, &L->one.W);
     find_placements(m, before->q, L->one.W.start);
-    set_step_size(&L->one.W, h);
+    begin_part(m, cfg, h, before, L, not_(none_of()));
     enter_rung(m, NULL, false, before, L);
     guess_part(m, before, L, not_(none_of()), not_(none_of()));
     begin_newton(&N, not_(none_of()));
     for (int k = 0; k < m->ncontact; k++) lead->W.lag[k] = before->press[k];
+    for (int k = 0; k < m->ncontact && m->nsurface; k++) lead->W.face[k] = L->one.W.face[k];
     while (any_of(N.running)) {
         const mask earlier = N.corrected;
         pass_part(m, cfg, &N, L, &count);
@@ -123,7 +126,11 @@ KERNEL mask touching_prepare(const lane_model *m, const ctn_batch_config *cfg, r
     for (int k = 0; k < m->nq; k++) lead->x[k] = sel(N.corrected, lead->x[k], L->one.x[k]);
     for (int k = 0; k < m->nv; k++) lead->u[k] = sel(N.corrected, lead->u[k], L->one.u[k]);
     position_prepare(m, h, before, lead->x, lead->u, tau, lead);
-    return both(N.converged, same_numbers(L->one.x, after->q, m->nq));
+    const solved_part Q = solution_with(m, L, NULL);
+    find_kept(m, before, &Q, h, A->hold.kept);
+    clock_now(m, h, 1);
+    const mask found = both(N.converged, same_numbers(L->one.x, after->q, m->nq));
+    return both(found, not_(held_unbooked(m, A->hold.kept)));
 }
 
 /// Makes the step of size h from `before` once more in one way, 0 .. ladder_ways() - 1, and factors its Jacobian. Returns where
@@ -249,6 +256,25 @@ KERNEL void correction_step_pullback(const lane_model *m, ladder_adjoint *A, con
     start_face_pullback(m, &lead->W, lead->bars.face, &lead->P, before_bar->q);
 }
 
+/// After touching_prepare(): as position_pullback().
+KERNEL void touching_pullback(const lane_model *m, ladder_adjoint *A, const position_state *start, const state_bar *after,
+                              const state_bar *before, real *tau_bar)
+{
+    position_adjoint *one = &A->one;
+    clock_now(m, one->W.in.h, 1);
+    position_begin_pullback(m, one, after, before);
+    one->bars.slip = before->slip;
+    clear_contact_bars(m, &one->bars);
+    step_wound_pullback(m, one, after->wound, before->q, NULL);
+    step_bent_pullback(m, one, after->z, before->q);
+    contact_memory_pullback(m, &one->W, after->slip, after->press, &one->P, &one->bars, one->b, before->q);
+    hold_pullback(m, one, &A->hold, after, before, tau_bar);
+    way_pullback(m, one, A->hold.V, A->hold.rate, one->W.in.inv_h, before->q);
+    solve_pullback(m, one, before->V, before, tau_bar);
+    hold_start_pullback(m, &A->hold, start->V, before->V);
+    correction_step_pullback(m, A, before, tau_bar);
+}
+
 /// After ladder_prepare(): gradients by the state before the step, and added to tau_bar [nv], from those by the state after it.
 KERNEL void ladder_pullback(const lane_model *m, ladder_adjoint *A, const position_state *before, const position_state *after,
                             const state_bar *after_bar, const state_bar *before_bar, real *tau_bar)
@@ -272,8 +298,8 @@ KERNEL void ladder_pullback(const lane_model *m, ladder_adjoint *A, const positi
         stage_pullback(m, &A->more, after_bar, &bar);
     } else {
         if (A->projected) projected_pullback(m, A, after, after_bar, before_bar, tau_bar);
+        else if (m->ncontact) touching_pullback(m, A, before, after_bar, before_bar, tau_bar);
         else position_pullback(m, &A->one, after_bar, before_bar, tau_bar);
-        if (m->ncontact) correction_step_pullback(m, A, before_bar, tau_bar);
         for (int k = 0; k < m->nv && old; k++) before_bar->old_rate[k] = after_bar->old_rate[k];
         for (int k = 0; k < masses_of(m) && old; k++) before_bar->old[k] = after_bar->old[k];
     }

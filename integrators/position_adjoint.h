@@ -359,8 +359,6 @@ KERNEL void step_bent_pullback(const lane_model *m, position_adjoint *A, const r
 KERNEL void position_begin_pullback(const lane_model *m, position_adjoint *A, const state_bar *after, const state_bar *before)
 {
     for (int k = 0; k < m->nv; k++) A->b[k] = after->q[k], before->q[k] = before->v[k] = rset(0);
-    A->bars.slip = before->slip;
-    clear_contact_bars(m, &A->bars);
 }
 
 /// With the gradient by x in A->b: V_bar, and added to those by q and rates of `before` and to tau_bar [nv], what the solve makes of
@@ -381,7 +379,6 @@ KERNEL void position_pullback(const lane_model *m, position_adjoint *A, const st
     position_begin_pullback(m, A, after, before);
     step_wound_pullback(m, A, after->wound, before->q, NULL);
     step_bent_pullback(m, A, after->z, before->q);
-    contact_memory_pullback(m, W, after->slip, after->press, &A->P, &A->bars, A->b, before->q);
     way_pullback(m, A, after->V, after->v, W->in.inv_h, before->q);  // V' = (T(x) - T(q)) / h and rate' = u / h
     solve_pullback(m, A, before->V, before, tau_bar);
 }

@@ -102,7 +102,12 @@ static ladder_adjoint layout_ladder(const lane_model *m, const ctn_batch_config 
     const size_t nv = (size_t)m->nv;
     ladder_adjoint w = {0};
     w.one = layout_position_adjoint(m, a);
-    if (m->ncontact) w.lead = layout_position_adjoint(m, a), w.lead_V = TAKE(a, (size_t)m->nbody, rate_pose);
+    if (m->ncontact) {
+        const size_t n = (size_t)m->nbody;
+        w.lead = layout_position_adjoint(m, a), w.lead_V = TAKE(a, n, rate_pose);
+        w.hold.kept = TAKE(a, n, kept_motion), w.hold.c = TAKE(a, n, real);
+        w.hold.V = TAKE(a, n, rate_pose), w.hold.rate = TAKE(a, nv, real);
+    }
     real **const vectors[] = {&w.q_bar, &w.v_bar, &w.tau_bar};
     for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++) *vectors[k] = TAKE(a, nv, real);
     w.again = layout_work(m, cfg, a).po;
