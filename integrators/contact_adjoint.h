@@ -6,8 +6,8 @@
 ///     v = xi_c - r Q (w x f),   Q = R_k R'          how the virtual motion bends the bristles, but for P
 ///     y'r = g(s').v - l n.xi_c,                     s' = P ((1 - a) z + u + r Q f),   a = t/(h + t)
 ///
-/// with the law's gradient g and normal force l. s' is linear in z and u = c - c_k, and l goes by the start through the depth from
-/// which its damper counts alone. The cap m l of g is that of the normal forces `lag`: those at the start, or, in the solve that
+/// with the law's gradient g and normal force l. s' is linear in z and u = c - c_k, and l goes by the start through the depth
+/// from which its damper counts alone. The cap m l of g is that of the normal forces `lag`: those at the start, or, in the solve that
 /// corrects friction, those of the solution before; then their gradient goes on to that solution, and through its solve. So does
 /// that of f where a surface is not flat. (docs/theory.md 4.12)
 #ifndef CATENA_CONTACT_ADJOINT_H
@@ -212,8 +212,8 @@ KERNEL void correction_pullback(const lane_model *m, const solve *W, const conta
     }
 }
 
-/// Of the normal forces with which a world starts from q and v: adds what their gradients press [ncontact] make by q and v to q_bar
-/// and v_bar [nv]. T: placements at q; p [nbody]: scratch.
+/// Of the normal forces with which a world starts from q and v: adds what their gradients press [ncontact] make by q and v to
+/// q_bar and v_bar [nv]. T: placements at q; p [nbody]: scratch.
 KERNEL void start_press_pullback(const lane_model *m, const real *q, const real *v, const real *press, const placement *T,
                                  vec3 *p, pose_work *A, real *q_bar, real *v_bar)
 {

@@ -361,8 +361,8 @@ KERNEL void position_begin_pullback(const lane_model *m, position_adjoint *A, co
     for (int k = 0; k < m->nv; k++) A->b[k] = after->q[k], before->q[k] = before->v[k] = rset(0);
 }
 
-/// With the gradient by x in A->b: V_bar, and added to those by q and rates of `before` and to tau_bar [nv], what the solve makes of
-/// it.
+/// With the gradient by x in A->b: V_bar, and added to those by q and rates of `before` and to tau_bar [nv], what the solve makes
+/// of it.
 KERNEL void solve_pullback(const lane_model *m, position_adjoint *A, rate_pose *V_bar, const state_bar *before, real *tau_bar)
 {
     aim_pullback(m, A, A->W.in.inv_h, V_bar, before->q, before->v, NULL, tau_bar);
