@@ -14,6 +14,7 @@
 #include "integrators/pose_pullback.h"
 #include "integrators/velocity_adjoint.h"
 #include "integrators/position_adjoint.h"
+#include "integrators/hold_adjoint.h"
 #include "integrators/stage_adjoint.h"
 #include "integrators/alpha_adjoint.h"
 
@@ -22,6 +23,9 @@
 /// Scratch of one lane block.
 typedef struct {
     position_adjoint one;
+    position_adjoint lead;      // of models that touch: the solve whose normal forces have corrected friction in `one`
+    rate_pose *lead_V;          // [bodies with mass]
+    hold_adjoint hold;          // of these, too
     stage_adjoint more, first;  // the stages; the step back in time to the old point of collocation
     velocity_adjoint projection;
     ladder_work again;
@@ -91,6 +95,44 @@ KERNEL mask alpha_prepare(const lane_model *m, const ctn_batch_config *cfg, cons
     return solves_step(cfg, position_factor(m, &A->one));
 }
 
+/// The step of order 2 of a model that touches: the state does not tell the solution whose normal forces have corrected friction.
+/// Where none did, as they would have changed nothing, it is the step's.
+KERNEL mask touching_prepare(const lane_model *m, const ctn_batch_config *cfg, real h, position_state *before,
+                             const position_state *after, const real *tau, ladder_adjoint *A)
+{
+    ladder_work *L = &A->again;
+    position_adjoint *lead = &A->lead;
+    newton_progress N = no_newton();
+    position_counts count = no_counts();
+    start_from(before, tau, &L->one.W);
+    find_placements(m, before->q, L->one.W.start);
+    begin_part(m, cfg, h, before, L, not_(none_of()));
+    enter_rung(m, NULL, false, before, L);
+    guess_part(m, before, L, not_(none_of()), not_(none_of()));
+    begin_newton(&N, not_(none_of()));
+    for (int k = 0; k < m->ncontact; k++) lead->W.lag[k] = before->press[k];
+    for (int k = 0; k < m->ncontact && m->nsurface; k++) lead->W.face[k] = L->one.W.face[k];
+    while (any_of(N.running)) {
+        const mask earlier = N.corrected;
+        pass_part(m, cfg, &N, L, &count);
+        const mask now = both(N.corrected, not_(earlier));
+        if (!any_of(now)) continue;
+        for (int k = 0; k < m->nq; k++) lead->x[k] = sel(now, L->one.x[k], lead->x[k]);
+        for (int k = 0; k < m->nv; k++) lead->u[k] = sel(now, L->one.u[k], lead->u[k]);
+    }
+    for (int k = 0; k < m->ncontact; k++) A->one.W.lag[k] = L->one.W.lag[k];
+    for (int k = 0; k < m->ncontact && m->nsurface; k++) A->one.W.face[k] = L->one.W.face[k];
+    position_prepare(m, h, before, L->one.x, L->one.u, tau, &A->one);
+    for (int k = 0; k < m->nq; k++) lead->x[k] = sel(N.corrected, lead->x[k], L->one.x[k]);
+    for (int k = 0; k < m->nv; k++) lead->u[k] = sel(N.corrected, lead->u[k], L->one.u[k]);
+    position_prepare(m, h, before, lead->x, lead->u, tau, lead);
+    const solved_part Q = solution_with(m, L, NULL);
+    find_kept(m, before, &Q, h, A->hold.kept);
+    clock_now(m, h, 1);
+    const mask found = both(N.converged, same_numbers(L->one.x, after->q, m->nq));
+    return both(found, not_(held_unbooked(m, A->hold.kept)));
+}
+
 /// Makes the step of size h from `before` once more in one way, 0 .. ladder_ways() - 1, and factors its Jacobian. Returns where
 /// it ends at `after`. May change before->old and accelerations.
 KERNEL mask ladder_prepare(const lane_model *m, const ctn_batch_config *cfg, real h, int way, position_state *before,
@@ -108,7 +150,8 @@ KERNEL mask ladder_prepare(const lane_model *m, const ctn_batch_config *cfg, rea
         alpha_begin(m, cfg, h, before, tau, A);
         if (way == 0) return alpha_prepare(m, cfg, before, after, A);
         for (int k = 0; k < m->nv; k++) before->gain[k] = negate(before->rate[k]);  // as position_step() has it
-    } else if (stages_of(cfg) == 1) {  // the state tells the whole step
+    } else if (stages_of(cfg) == 1 && m->ncontact) return touching_prepare(m, cfg, h, before, after, tau, A);
+    else if (stages_of(cfg) == 1) {  // the state tells the whole step
         for (int k = 0; k < m->nv; k++) A->v_bar[k] = h * after->rate[k];
         return solves_step(cfg, position_prepare(m, h, before, after->q, A->v_bar, tau, &A->one));
     }
@@ -142,6 +185,7 @@ FN void clear_bar(const lane_model *m, const state_bar *bar)
 {
     for (int k = 0; k < m->nv; k++) bar->q[k] = bar->v[k] = rset(0);
     for (int k = 0; k < masses_of(m); k++) bar->V[k] = zero_rate();
+    for (int k = 0; k < m->ncontact; k++) bar->slip[k] = zero3(), bar->press[k] = rset(0);
     if (!bar->A) return;  // of alpha that begins anew, too: what it carries is found from q and V
     for (int k = 0; k < m->nv; k++) bar->a[k] = bar->b[k] = rset(0);
     for (int k = 0; k < masses_of(m); k++) bar->A[k] = bar->B[k] = zero_rate();
@@ -196,6 +240,41 @@ KERNEL void fresh_pullback(const lane_model *m, ladder_adjoint *A, const state_b
     }
 }
 
+/// The gradients that A->one has left by normal forces and planes of friction go on through the solve that has found these.
+KERNEL void correction_step_pullback(const lane_model *m, ladder_adjoint *A, const state_bar *before_bar, real *tau_bar)
+{
+    const contact_bars *by = &A->one.bars;
+    position_adjoint *lead = &A->lead;
+    const real zero = rset(0);
+    for (int k = 0; k < m->nv; k++) lead->b[k] = zero;
+    lead->bars.slip = before_bar->slip, lead->bars.lag = before_bar->press;
+    for (int k = 0; k < m->ncontact; k++) before_bar->press[k] = zero;
+    for (int k = 0; k < m->ncontact && m->nsurface; k++) lead->bars.face[k] = zero3();
+    correction_pullback(m, &lead->W, by, &lead->P, lead->b, before_bar->q);
+    solve_pullback(m, lead, A->lead_V, before_bar, tau_bar);
+    for (int k = 0; k < masses_of(m); k++) before_bar->V[k] = columns_add_scaled(before_bar->V[k], A->lead_V[k], rset(1));
+    start_face_pullback(m, &lead->W, lead->bars.face, &lead->P, before_bar->q);
+}
+
+/// After touching_prepare(): as position_pullback().
+KERNEL void touching_pullback(const lane_model *m, ladder_adjoint *A, const position_state *start, const state_bar *after,
+                              const state_bar *before, real *tau_bar)
+{
+    position_adjoint *one = &A->one;
+    clock_now(m, one->W.in.h, 1);
+    position_begin_pullback(m, one, after, before);
+    one->bars.slip = before->slip;
+    clear_contact_bars(m, &one->bars);
+    step_wound_pullback(m, one, after->wound, before->q, NULL);
+    step_bent_pullback(m, one, after->z, before->q);
+    contact_memory_pullback(m, &one->W, after->slip, after->press, &one->P, &one->bars, one->b, before->q);
+    hold_pullback(m, one, &A->hold, after, before, tau_bar);
+    way_pullback(m, one, A->hold.V, A->hold.rate, one->W.in.inv_h, before->q);
+    solve_pullback(m, one, before->V, before, tau_bar);
+    hold_start_pullback(m, &A->hold, start->V, before->V);
+    correction_step_pullback(m, A, before, tau_bar);
+}
+
 /// After ladder_prepare(): gradients by the state before the step, and added to tau_bar [nv], from those by the state after it.
 KERNEL void ladder_pullback(const lane_model *m, ladder_adjoint *A, const position_state *before, const position_state *after,
                             const state_bar *after_bar, const state_bar *before_bar, real *tau_bar)
@@ -219,6 +298,7 @@ KERNEL void ladder_pullback(const lane_model *m, ladder_adjoint *A, const positi
         stage_pullback(m, &A->more, after_bar, &bar);
     } else {
         if (A->projected) projected_pullback(m, A, after, after_bar, before_bar, tau_bar);
+        else if (m->ncontact) touching_pullback(m, A, before, after_bar, before_bar, tau_bar);
         else position_pullback(m, &A->one, after_bar, before_bar, tau_bar);
         for (int k = 0; k < m->nv && old; k++) before_bar->old_rate[k] = after_bar->old_rate[k];
         for (int k = 0; k < masses_of(m) && old; k++) before_bar->old[k] = after_bar->old[k];

@@ -16,6 +16,7 @@
 #include "forces/joint_elements.h"
 #include "forces/joint_friction.h"
 #include "dynamics/tree_factor.h"
+#include "integrators/contact_adjoint.h"
 #include "integrators/joint_terms.h"
 #include "integrators/motor_map.h"
 #include "integrators/collocation.h"
@@ -28,6 +29,7 @@ typedef struct {
     tree_factors F;
     pose_work P;
     real *x, *u, *y, *b;  // x [nq], others [nv]
+    contact_bars bars;    // what the last pullback has left of contact points
 } position_adjoint;
 
 /// Factors the Newton matrix of A->W at its iterate. Returns the residual there.
@@ -247,6 +249,7 @@ KERNEL void aim_pullback(const lane_model *m, position_adjoint *A, real momentum
     motion_pullback(m, A, momentum, V_bar, q_bar, rate_bar, slack_bar, tau_bar);
     add_pose_rows(m, W->start, V_bar, W->in.inv_h, &A->P, q_bar);
     if (m->nload) add_drag_rows(m, W->now, W->start, W->held, W->in.drag, false, &A->P, q_bar);
+    if (m->ncontact) add_contact_rows(m, W, &A->P, &A->bars, q_bar);
 }
 
 /// The share of h by which a servo of velocity has its target in its integral term's own at the end of a solve.
@@ -358,6 +361,15 @@ KERNEL void position_begin_pullback(const lane_model *m, position_adjoint *A, co
     for (int k = 0; k < m->nv; k++) A->b[k] = after->q[k], before->q[k] = before->v[k] = rset(0);
 }
 
+/// With the gradient by x in A->b: V_bar, and added to those by q and rates of `before` and to tau_bar [nv], what the solve makes
+/// of it.
+KERNEL void solve_pullback(const lane_model *m, position_adjoint *A, rate_pose *V_bar, const state_bar *before, real *tau_bar)
+{
+    aim_pullback(m, A, A->W.in.inv_h, V_bar, before->q, before->v, NULL, tau_bar);
+    solve_target_pullback(m, A, NULL, before->q);
+    if (m->nload) add_axes_rows(m, &A->W, &A->P, before->q);
+}
+
 /// After position_prepare(): gradients by the state before the step, and added to tau_bar [nv], from those by the state after it.
 KERNEL void position_pullback(const lane_model *m, position_adjoint *A, const state_bar *after, const state_bar *before,
                               real *tau_bar)
@@ -368,9 +380,7 @@ KERNEL void position_pullback(const lane_model *m, position_adjoint *A, const st
     step_wound_pullback(m, A, after->wound, before->q, NULL);
     step_bent_pullback(m, A, after->z, before->q);
     way_pullback(m, A, after->V, after->v, W->in.inv_h, before->q);  // V' = (T(x) - T(q)) / h and rate' = u / h
-    aim_pullback(m, A, W->in.inv_h, before->V, before->q, before->v, NULL, tau_bar);
-    solve_target_pullback(m, A, NULL, before->q);
-    if (m->nload) add_axes_rows(m, W, &A->P, before->q);
+    solve_pullback(m, A, before->V, before, tau_bar);
 }
 
 #endif

@@ -13,6 +13,7 @@
 #include "dynamics/articulated.h"
 #include "dynamics/tree_factor.h"
 #include "integrators/collocation.h"
+#include "integrators/contact_adjoint.h"
 #include "integrators/position_step.h"
 #include "integrators/pose_pullback.h"
 
@@ -23,6 +24,7 @@ typedef struct {
     pose_work W;
     rate_pose *M;     // [bodies with mass]
     real *b, *v, *y;  // [nv]
+    vec3 *p;          // [nbody] of models that touch
 } velocity_adjoint;
 
 /// L = [xi_v]T M of the bodies with mass.
@@ -57,6 +59,7 @@ KERNEL void position_start_pullback(const lane_model *m, const real *q, const re
     find_placements(m, q, A->T);
     for (int k = 0; k < m->nv; k++) q_bar[k] = q_bar[k] + state->q[k], v_bar[k] = v_bar[k] + state->v[k];
     rate_pullback(m, A->T, v, state->V, rset(1), &A->W, q_bar, v_bar);
+    start_press_pullback(m, q, v, state->press, A->T, A->p, &A->W, q_bar, v_bar);
 }
 
 /// Adds to the gradient by a state what those by its q and v, q_bar and v_bar [nv], make: v is the velocity nearest to V,

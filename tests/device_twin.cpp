@@ -1,6 +1,6 @@
 // The GPU's engine on the CPU: the code of its threads compiled as C++17, memory from malloc, a launch as a loop over the worlds.
-// Scratch memory is full of NaNs at first, as a GPU's is of anything. With CATENA_TWIN_FAILS, launches fail after the first
-// CTN_TWIN_LAUNCHES.
+// Scratch memory is full of NaNs at first, as a GPU's is of anything. Launches fail after the first CTN_TWIN_LAUNCHES, where the
+// environment says so.
 #include "dynamics/lane_scalar.h"
 #include "sim/engine/device_worlds.h"
 #include "sim/base/status.h"
@@ -67,11 +67,9 @@ static bool machine_zero(void *to, size_t size)
 static bool machine_launch(const device_job *job, size_t scratch, void *)
 {
     if (scratch > MACHINE_SCRATCH) return false;
-#ifdef CATENA_TWIN_FAILS
     static long launches;
     const char *const most = getenv("CTN_TWIN_LAUNCHES");
     if (most && launches++ >= atol(most)) return false;
-#endif
     char *const memory = (char *)aligned_alloc(64, (scratch + 127) / 64 * 64);
     for (int w = 0; w < job->worlds; w++) {
         memset(memory, 0xff, scratch);

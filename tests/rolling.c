@@ -228,6 +228,8 @@ START_TEST(keys)
     ck_assert(m->loads[0].torsional == 0.01 && m->loads[0].rolling == 0.002 && m->loads[2].rolling == 0.5);
     ctn_batch_config cfg = config_of(0);
     ctn_error err = {0};
+    ck_assert_ptr_null(ctn_tape_create(m, &cfg, 5, &err));
+    ck_assert_msg(strstr(err.message, "torsional or rolling friction has no derivatives"), "%s", err.message);
     cfg.parallel = CTN_PARALLEL_LINKS;
     ck_assert_ptr_null(ctn_batch_create(m, &cfg, &err));
     ck_assert_msg(strstr(err.message, "parallel: links takes no torsional or rolling friction"), "%s", err.message);

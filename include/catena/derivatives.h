@@ -6,7 +6,8 @@
 /// has mass, in the model's order, the four columns of its Euclidean velocity V = d[R p]/dt, world axes; for collocation of order
 /// > 2 then the same of the rates since the last interior point of the last step; for alpha then the columns of A, those of B,
 /// and a and b of joints (accelerations; docs/theory.md 4.9); for all then the integral terms of motors, in the order of the
-/// scene, and how far joints with dry friction are bent, laid out as v (0 at the start of a run). (The guess for the next solve,
+/// scene, how far joints with dry friction are bent, laid out as v (0 at the start of a run), how far contact points are, 3
+/// numbers each in world axes (likewise), and their normal forces, in the order of catena/contact.h. (The guess for the next solve,
 /// which batches save too, has no influence.)
 ///
 /// Derivatives are exact to the tolerance to which steps were solved: take a small one, 1e-12. Where a soft limit is just reached
@@ -27,8 +28,9 @@ typedef struct ctn_tape ctn_tape;
 /// engine is used, whose bits are those of every other. `parallel`: where a batch would go along the links (links, both, or auto
 /// that comes to that) the run and its gradients do, with collocation of order 2, alpha and radau of one stage, of models without
 /// springs and forces on links, in the lanes of `engine`; else steps are those of worlds. NULL on error: CTN_UNAVAILABLE for
-/// steps that choose their size (dt: auto), integral terms of motors on balls, a ground, and for alpha with springs or forces on
-/// a link without mass. Runs begin at the time 0: targets that move are those of then. One thread at a time may use it.
+/// steps that choose their size (dt: auto), integral terms of motors on balls, contact with a terrain or by other methods than
+/// collocation of order 2 and radau of one stage, and for alpha with springs or forces on a link
+/// without mass. Runs begin at the time 0: targets that move are those of then. One thread at a time may use it.
 CTN_API ctn_tape *ctn_tape_create(const ctn_model *model, const ctn_batch_config *cfg, int steps, ctn_error *err);
 CTN_API void ctn_tape_free(ctn_tape *tape);  // NULL is allowed
 

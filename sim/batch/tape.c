@@ -88,6 +88,30 @@ static bool loads_have_mass(const ctn_model *m, ctn_error *err)
     return true;
 }
 
+/// Of steps that touch there are derivatives by order 2, on what is no terrain.
+static bool touching_steps(const ctn_model *m, const ctn_batch_config *cfg, ctn_error *err)
+{
+    const bool order2 = (cfg->method == CTN_COLLOCATION && cfg->order == 2) || (cfg->method == CTN_RADAU && cfg->stages == 1);
+    for (int k = 0; k < m->nsurface; k++) {
+        if (m->surfaces[k].kind != SURFACE_TERRAIN) continue;
+        fail(err, CTN_UNAVAILABLE, "terrain: it has no derivatives in this version; take the `ground`, or obstacles");
+        return false;
+    }
+    const char *const law = m->published            ? "law: as-published"
+                            : m->nbent > m->ncontact ? "torsional or rolling friction"
+                                                     : NULL;
+    if (law) {
+        fail(err, CTN_UNAVAILABLE, "contact: %s has no derivatives in this version; take friction of Coulomb alone", law);
+        return false;
+    }
+    if (order2) return true;
+    fail(err, CTN_UNAVAILABLE,
+         "method: %s has no derivatives where links touch a `ground` or obstacles in this version; take collocation of order 2, or "
+         "radau of 1 stage",
+         ctn_method_name(cfg->method));
+    return false;
+}
+
 /// Opens the world along its links, if that is how the configuration is stepped and the steps can be gone back so. false: there
 /// is no memory.
 static bool open_along(ctn_tape *tape, const ctn_batch_config *cfg)
@@ -128,11 +152,7 @@ ctn_tape *ctn_tape_create(const ctn_model *model, const ctn_batch_config *cfg, i
                  k);
             return NULL;
         }
-    if (model->ncontact) {
-        fail(err, CTN_UNAVAILABLE,
-             "contact with a `ground` has no derivatives in this version; take the `ground` out of the scene");
-        return NULL;
-    }
+    if (model->ncontact && !touching_steps(model, cfg, err)) return NULL;
     if (cfg->method == CTN_ALPHA && !loads_have_mass(model, err)) return NULL;
     if (cfg->worlds != 1) {
         fail(err, CTN_BAD_CONFIG, "worlds: expected 1, found %d; take a tape for each world", cfg->worlds);
@@ -397,8 +417,26 @@ ctn_status ctn_tape_state(ctn_tape *tape, int step, double *q, double *v, ctn_er
     return CTN_OK;
 }
 
+/// What the books of a tree that touches have no derivatives of (integrators/hold_adjoint.h); NULL: none of it.
+static const char *not_booked(const ctn_model *m)
+{
+    for (int k = 0; k < m->nmotor && m->ncontact; k++) {
+        const bool ball = m->bodies[m->motors[k].body].kind == JOINT_BALL;
+        if (ball || m->motors[k].wound >= 0) return ball ? "motors on balls" : "integral terms (ki) of motors";
+    }
+    for (int k = 0; k < m->nload && m->ncontact; k++)
+        if (!(m->loads[k].flags & LOAD_TOUCHES)) return "springs, forces and fluids on links";
+    return NULL;
+}
+
 static ctn_status lost_way(const ctn_tape *tape, int p, ctn_error *err)
 {
+    const char *const other = not_booked(tape->model);
+    if (other)
+        return fail(err, CTN_UNAVAILABLE,
+                    "step %d: it would have created energy, which was taken from its motion, and with %s in the scene that has no "
+                    "derivatives in this version: take a smaller dt",
+                    tape->parts[p].step, other);
     return fail(err, CTN_UNAVAILABLE, "step %d: its solution was not found again, so it has no derivative: take a smaller dt",
                 tape->parts[p].step);
 }

@@ -48,6 +48,7 @@ static velocity_adjoint layout_velocity(const lane_model *m, arena *a)
     w.b = TAKE(a, nv, real);
     w.v = TAKE(a, nv, real);
     w.y = TAKE(a, nv, real);
+    w.p = TAKE(a, m->ncontact ? (size_t)m->nbody : 0, vec3);
     return w;
 }
 
@@ -81,15 +82,33 @@ static alpha_adjoint layout_alpha_adjoint(const lane_model *m, const ctn_batch_c
     return w;
 }
 
+static position_adjoint layout_position_adjoint(const lane_model *m, arena *a)
+{
+    const size_t nv = (size_t)m->nv, contacts = (size_t)m->ncontact;
+    position_adjoint w = {0};
+    w.W = layout_solve(m, a);
+    w.F = layout_factors(m, a);
+    w.P = layout_pose((size_t)m->nbody, a);
+    w.x = TAKE(a, (size_t)m->nq, real);
+    real **const vectors[] = {&w.u, &w.y, &w.b};
+    for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++) *vectors[k] = TAKE(a, nv, real);
+    w.bars.lag = TAKE(a, contacts, real);
+    w.bars.face = TAKE(a, m->nsurface ? contacts : 0, vec3);
+    return w;
+}
+
 static ladder_adjoint layout_ladder(const lane_model *m, const ctn_batch_config *cfg, velocity_adjoint ve, arena *a)
 {
-    const size_t nq = (size_t)m->nq, nv = (size_t)m->nv;
+    const size_t nv = (size_t)m->nv;
     ladder_adjoint w = {0};
-    w.one.W = layout_solve(m, a);
-    w.one.F = layout_factors(m, a);
-    w.one.P = layout_pose((size_t)m->nbody, a);
-    w.one.x = TAKE(a, nq, real);
-    real **const vectors[] = {&w.one.u, &w.one.y, &w.one.b, &w.q_bar, &w.v_bar, &w.tau_bar};
+    w.one = layout_position_adjoint(m, a);
+    if (m->ncontact) {
+        const size_t n = (size_t)m->nbody;
+        w.lead = layout_position_adjoint(m, a), w.lead_V = TAKE(a, n, rate_pose);
+        w.hold.kept = TAKE(a, n, kept_motion), w.hold.c = TAKE(a, n, real);
+        w.hold.V = TAKE(a, n, rate_pose), w.hold.rate = TAKE(a, nv, real);
+    }
+    real **const vectors[] = {&w.q_bar, &w.v_bar, &w.tau_bar};
     for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++) *vectors[k] = TAKE(a, nv, real);
     w.again = layout_work(m, cfg, a).po;
     w.projection = ve;

@@ -1,0 +1,245 @@
+/// The adjoint of contact points in a step of order 2: what they add to the gradients by the state before the step, from those by
+/// the state after it and the virtual motion y of a solve (position_adjoint.h).
+///
+/// With the arms of the point at its end, c, and its start, c_k, f the normal of the plane of friction and P = 1 - f f',
+///
+///     v = xi_c - r Q (w x f),   Q = R_k R'          how the virtual motion bends the bristles, but for P
+///     y'r = g(s').v - l n.xi_c,                     s' = P ((1 - a) z + u + r Q f),   a = t/(h + t)
+///
+/// with the law's gradient g and normal force l. s' is linear in z and u = c - c_k, and l goes by the start through the depth
+/// from which its damper counts alone. The cap m l of g is that of the normal forces `lag`: those at the start, or, in the solve that
+/// corrects friction, those of the solution before; then their gradient goes on to that solution, and through its solve. So does
+/// that of f where a surface is not flat. (docs/theory.md 4.12)
+#ifndef CATENA_CONTACT_ADJOINT_H
+#define CATENA_CONTACT_ADJOINT_H
+
+#include "contact/law.h"
+#include "dynamics/lane_model.h"
+#include "dynamics/spatial.h"
+#include "integrators/collocation.h"
+#include "integrators/pose_pullback.h"
+#include "integrators/position_step.h"
+
+/// Gradients by what a solve takes from contact points besides poses. [ncontact]
+typedef struct {
+    vec3 *slip;  // by how far bristles were bent as the step began
+    real *lag;   // by the normal forces whose friction it has
+    vec3 *face;  // by the planes of that, where there are surfaces
+} contact_bars;
+
+/// Load k, a contact point, in a solve: where it stands, and its laws there.
+typedef struct {
+    const lane_point_load *s;
+    touch c;
+    vec3 u, z, turned;  // its way; how far it was bent; Q f
+    real share;         // 1 - a
+    normal_law normal;
+    friction_law rub;
+} solved_touch;
+
+FN solved_touch touch_in(const lane_model *m, const solve *W, int k)
+{
+    solved_touch t;
+    const lane_point_load *s = t.s = &m->loads[k];
+    const real drag = W->in.drag, damped = m->relaxation * drag;
+    t.c = contact_at(m, W, k);
+    t.u = add(W->body[s->body].dp, sub(t.c.arm, W->held[k].arm)), t.z = W->slip[s->contact];
+    t.turned = tmul(t.c.Qt, t.c.face), t.share = rset(1) / (rset(1) + damped);
+    t.normal = press_on(m, s, t.c.from, t.c.gap, drag);
+    t.rub = rub_in_step(m, s, &t.c, drag, s->friction * W->lag[s->contact]);
+    return t;
+}
+
+/// Adds the gradients that b, by bristles P (share z + u + r Q f), makes by z, by f, and by the start, as a wrench there. b is a
+/// vector of space: P is in here. Returns that by u.
+FN vec3 bristles_pullback(const solved_touch *t, vec3 b, real share, vec3 arm, wrench *start, const contact_bars *bars)
+{
+    const lane_point_load *s = t->s;
+    const vec3 f = t->c.face, by = along_ground(f, b);
+    vec3 *const slip = &bars->slip[s->contact];
+    *slip = add_scaled(*slip, by, share);
+    *start = wrench_add(*start, force_at(arm, opposite(by)));
+    start->n = add(start->n, scale(cross(t->turned, by), s->radius));
+    if (!s->surface) return by;
+    const vec3 Y = add_scaled(add_scaled(t->u, t->z, share), t->turned, s->radius);
+    vec3 *const face = &bars->face[s->contact];
+    *face = sub_scaled(sub_scaled(*face, b, dot(f, Y)), Y, dot(f, b));
+    *face = add_scaled(*face, mul(t->c.Qt, by), s->radius);
+    return by;
+}
+
+/// Adds the gradient that l, by the normal force of load k, makes by the start: through the depth that its damper counts from.
+FN void damper_pullback(const lane_model *m, const solve *W, int k, const solved_touch *t, real l, wrench *start)
+{
+    const load_state *at = &W->held[k];
+    const vec3 n = stand_of(m, t->s, at->gap).n;
+    const real by = t->normal.stiffness * (rset(1) - t->share) * l;
+    *start = wrench_add(*start, force_at(at->arm, scale(n, sel(lt(t->c.before, rset(0)), by, rset(0)))));
+}
+
+FN void clear_wrenches(const lane_model *m, wrench *w)
+{
+    for (int i = 0; i < m->nbody; i++) w[i] = wrench_zero();
+}
+
+FN void clear_contact_bars(const lane_model *m, const contact_bars *bars)
+{
+    for (int k = 0; k < m->ncontact; k++) {
+        bars->slip[k] = zero3(), bars->lag[k] = rset(0);
+        if (m->nsurface) bars->face[k] = zero3();
+    }
+}
+
+/// What the virtual motion A->motion gives: gradients by the start, added to q_bar [nv], and to `bars`, all of -y'r.
+KERNEL void add_contact_rows(const lane_model *m, const solve *W, pose_work *A, const contact_bars *bars, real *q_bar)
+{
+    clear_wrenches(m, A->load);
+    for (int k = 0; k < m->nload; k++) {
+        const lane_point_load *s = &m->loads[k];
+        if (!(s->flags & LOAD_TOUCHES)) continue;
+        const solved_touch t = touch_in(m, W, k);
+        const friction_law *F = &t.rub;
+        const twist xi = A->motion[s->body];
+        wrench *const start = &A->load[s->body];
+        const vec3 arm = W->held[k].arm, c = moved_point(xi, t.c.arm), turn = cross(xi.w, t.c.face), rolls = tmul(t.c.Qt, turn);
+        const vec3 v = sub_scaled(c, rolls, s->radius);
+        // the second derivative of the potential by s', in all directions
+        const vec3 b = add_scaled(scale(v, F->k2), F->t1, (F->k1 - F->k2) * dot(F->t1, v));
+        const mask acts = either(gt(t.normal.stiffness, rset(0)), gt(W->lag[s->contact], rset(0)));
+        const real by_cap = sel(acts, s->friction * dot(F->by_cap, v), rset(0));
+        real *const lag = &bars->lag[s->contact];
+        bristles_pullback(&t, opposite(b), t.share, arm, start, bars);
+        start->n = add(start->n, scale(cross(rolls, F->g), s->radius));
+        damper_pullback(m, W, k, &t, dot(t.c.n, c), start);
+        *lag = *lag - by_cap;
+        if (!s->surface) continue;
+        vec3 *const face = &bars->face[s->contact];
+        *face = add_scaled(*face, cross(mul(t.c.Qt, F->g), xi.w), s->radius);
+    }
+    add_joint_rows(m, W->start, A->load, q_bar);
+}
+
+/// Of z' = s cut to m min(lag, l)/k: the gradients by s, lag and l.
+typedef struct {
+    vec3 s;
+    real lag, l;
+} kept_bar;
+
+FN kept_bar kept_slip_pullback(const lane_point_load *p, vec3 s, real lag, real l, vec3 bar)
+{
+    const real o = rset(0), one = rset(1), length = root(dot(s, s)), per = p->friction / p->grip;
+    const mask lagged = lt(lag, l), whole = le(length, per * sel(lagged, lag, l));
+    const real inverse = one / sel(gt(length, o), length, one), most = p->friction * sel(lagged, lag, l) / p->grip;
+    const vec3 t = scale(s, inverse);
+    const real by_most = sel(whole, o, per * dot(t, bar));
+    kept_bar B;
+    B.s = sel3(whole, bar, scale(sub_scaled(bar, t, dot(t, bar)), most * inverse));
+    B.lag = sel(lagged, by_most, o), B.l = sel(lagged, o, by_most);
+    return B;
+}
+
+/// Of what contact points remember after the step, with the gradients slip and press [ncontact]: those by x, added to b [nv], by
+/// the start, added to q_bar, and to `bars`.
+KERNEL void contact_memory_pullback(const lane_model *m, const solve *W, const vec3 *slip, const real *press, pose_work *A,
+                                    const contact_bars *bars, real *b, real *q_bar)
+{
+    for (int way = 0; way < 2; way++) {  // the end, the start
+        wrench *const load = A->load;
+        clear_wrenches(m, load);
+        for (int k = 0; k < m->nload; k++) {
+            const lane_point_load *s = &m->loads[k];
+            if (!(s->flags & LOAD_TOUCHES)) continue;
+            const solved_touch t = touch_in(m, W, k);
+            const kept_bar B = kept_slip_pullback(s, t.c.s, W->lag[s->contact], t.normal.force, slip[s->contact]);
+            const real l = press[s->contact] + B.l;
+            wrench *const to = &load[s->body];
+            if (way == 0) {
+                const real by_gap = t.normal.stiffness * l;
+                *to = wrench_add(*to, gradient_of_touch(s, &t.c, along_ground(t.c.face, B.s), by_gap).w);
+                continue;
+            }
+            real *const lag = &bars->lag[s->contact];
+            bristles_pullback(&t, B.s, rset(1), W->held[k].arm, to, bars);
+            damper_pullback(m, W, k, &t, l, to);
+            *lag = *lag + B.lag;
+        }
+        add_joint_rows(m, way ? W->start : W->now, load, way ? q_bar : b);
+    }
+}
+
+/// Adds the gradient of face.f by where the point k is that has its plane from there, x, as a force at the end of the arm.
+FN void face_pullback(const lane_model *m, int k, vec3 x, vec3 arm, vec3 face, wrench *load)
+{
+    const lane_point_load *s = &m->loads[k];
+    sym3 H;
+    stand_at(surface_of(m, s), x, &H);
+    *load = wrench_add(*load, force_at(arm, smul(H, face)));
+}
+
+/// Of planes that the solve took from the start of the step.
+KERNEL void start_face_pullback(const lane_model *m, const solve *W, const vec3 *face, pose_work *A, real *q_bar)
+{
+    if (!m->nsurface) return;
+    clear_wrenches(m, A->load);
+    for (int k = 0; k < m->nload; k++) {
+        const lane_point_load *s = &m->loads[k];
+        if (!(s->flags & LOAD_TOUCHES) || !s->surface) continue;
+        face_pullback(m, k, W->held[k].gap, W->held[k].arm, face[s->contact], &A->load[s->body]);
+    }
+    add_joint_rows(m, W->start, A->load, q_bar);
+}
+
+/// Of the normal forces, and the planes, that the solution in W has given to the next solve, with the gradients of `by`: those by
+/// x, added to b [nv], and by the start, added to q_bar.
+KERNEL void correction_pullback(const lane_model *m, const solve *W, const contact_bars *by, pose_work *A, real *b, real *q_bar)
+{
+    for (int way = 0; way < 2; way++) {
+        clear_wrenches(m, A->load);
+        for (int k = 0; k < m->nload; k++) {
+            const lane_point_load *s = &m->loads[k];
+            if (!(s->flags & LOAD_TOUCHES)) continue;
+            const solved_touch t = touch_in(m, W, k);
+            const real l = by->lag[s->contact];
+            wrench *const to = &A->load[s->body];
+            if (way) {
+                damper_pullback(m, W, k, &t, l, to);
+                continue;
+            }
+            *to = wrench_add(*to, force_at(t.c.arm, scale(t.c.n, negate(t.normal.stiffness * l))));
+            if (s->surface) face_pullback(m, k, t.c.x, t.c.arm, by->face[s->contact], to);
+        }
+        add_joint_rows(m, way ? W->start : W->now, A->load, way ? q_bar : b);
+    }
+}
+
+/// Of the normal forces with which a world starts from q and v: adds what their gradients press [ncontact] make by q and v to
+/// q_bar and v_bar [nv]. T: placements at q; p [nbody]: scratch.
+KERNEL void start_press_pullback(const lane_model *m, const real *q, const real *v, const real *press, const placement *T,
+                                 vec3 *p, pose_work *A, real *q_bar, real *v_bar)
+{
+    if (!m->ncontact) return;
+    find_origins(m, q, T, p);
+    joint_twists(m, T, v, A->motion);
+    for (int way = 0; way < 2; way++) {  // by the rate of the gap, by the gap
+        for (int i = 0; i < m->nbody; i++) A->load[i] = wrench_zero(), A->moment[i] = zero3();
+        for (int k = 0; k < m->nload; k++) {
+            const lane_point_load *s = &m->loads[k];
+            if (!(s->flags & LOAD_TOUCHES)) continue;
+            const int i = s->body;
+            const vec3 arm = mul(T[i].R, load3(s->point)), x = add(p[i], arm), rate = moved_point(A->motion[i], arm);
+            const surface_point on = stand_of(m, s, x);
+            const press_force N = press_at(m, s, on.gap, dot(on.n, rate));
+            const real l = press[s->contact];
+            if (way == 0) {
+                add_rate_load(A, i, arm, scale(on.n, N.by_rate * l));
+                continue;
+            }
+            A->load[i] = wrench_add(A->load[i], force_at(arm, scale(on.n, N.by_gap * l)));
+            if (s->surface) face_pullback(m, k, x, arm, scale(rate, N.by_rate * l), &A->load[i]);
+        }
+        if (way == 0) rate_rows(m, T, rset(1), A, q_bar, v_bar);
+        else add_joint_rows(m, T, A->load, q_bar);
+    }
+}
+
+#endif

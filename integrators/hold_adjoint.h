@@ -1,0 +1,230 @@
+/// The adjoint of what keeps a tree that touches from creating energy (hold_energy.h): velocities of a step of order 2 that it
+/// leaves as
+///
+///     V' = middle + e (X - middle),   e = (1 - created/K)^(1/2),   K: the kinetic energy about the centre of mass
+///
+/// with those of the chord X = (T(x) - T_k)/h. In lanes where a tree is held, e goes by K and by all the books: motion, gravity,
+/// what joints store and take, and of a contact point
+///
+///     l (d - d_k) - k (d - d_k)^2/2 + g.P (u + r Q f)
+///
+/// which its energies and losses come to. Motors on balls, integral terms and other loads are not in here: their steps have no
+/// derivatives where a tree is held (held_unbooked()).
+#ifndef CATENA_HOLD_ADJOINT_H
+#define CATENA_HOLD_ADJOINT_H
+
+#include "forces/joint_forces.h"
+#include "integrators/contact_adjoint.h"
+#include "integrators/hold_energy.h"
+#include "integrators/position_adjoint.h"
+
+/// Scratch of one lane block.
+typedef struct {
+    kept_motion *kept;  // [nbody] at the roots of trees
+    real *c;            // [nbody] likewise: the gradients by what is created
+    rate_pose *V;       // [bodies with mass] gradients by the chords
+    real *rate;         // [nv] and by their rates
+} hold_adjoint;
+
+FN mask held_lanes(const kept_motion *H) { return lt(H->inner, rset(1)); }
+
+/// Lanes in which a tree is held whose books are not all in here.
+KERNEL mask held_unbooked(const lane_model *m, const kept_motion *kept)
+{
+    mask some = none_of();
+    for (int r = 0; r < m->nbody; r = m->bodies[r].end) {
+        bool booked = true;
+        for (int i = r; i < m->bodies[r].end; i++) {
+            const lane_body *b = &m->bodies[i];
+            if ((b->flags & BODY_MOTOR) && (b->kind == JOINT_BALL || m->motors[b->motor].wound >= 0)) booked = false;
+            for (int k = b->load; k < b->loads_end && (b->flags & BODY_LOAD); k++)
+                if (!(m->loads[k].flags & LOAD_TOUCHES)) booked = false;
+        }
+        if (!booked) some = either(some, held_lanes(&kept[r]));
+    }
+    return some;
+}
+
+FN real columns_dot(rate_pose a, rate_pose b)
+{
+    return dot_add(dot_add(dot_add(dot(a.R.x, b.R.x), a.R.y, b.R.y), a.R.z, b.R.z), a.p, b.p);
+}
+
+/// f c', of the momentum's rate of change with a body's columns: adds f by X c + X_p m.
+FN void add_momentum_columns(const lane_body *b, vec3 f, rate_pose *X)
+{
+    const vec3 c = load3(given(b)->h);
+    X->R.x = add_scaled(X->R.x, f, c.x), X->R.y = add_scaled(X->R.y, f, c.y), X->R.z = add_scaled(X->R.z, f, c.z);
+    X->p = add_scaled(X->p, f, given(b)->mass);
+}
+
+/// The rates of a joint by its increments.
+FN vec3 chord_rates(const lane_body *b, const solve *W)
+{
+    const vec3 u = b->kind == JOINT_BALL ? ball_increment(b, W->in.q, W->in.x) : joint_vector(b, W->in.u);
+    return scale(u, W->in.inv_h);
+}
+
+/// What the motor of a body books with the gradient c: gradients by x, q and the rate w.
+FN void motor_books_pullback(const lane_model *m, const lane_body *b, const solve *W, real c, real w, real *x_bar, real *q_bar,
+                             real *w_bar)
+{
+    const lane_motor a = motor_in_step(m, b, &W->in);
+    const real o = rset(0), x = W->in.x[b->qadr], q = W->in.q[b->qadr], h = W->in.h;
+    const mask stores = gt(a.kp, o);
+    const motor_answer A = motor_answer_at(&a, x, w);
+    const saturated at_x = bounded(&a, fmadd(a.kp, fnmadd(a.gear, x, a.target[0]), a.feedforward[0]));
+    const saturated at_q = bounded(&a, fmadd(a.kp, fnmadd(a.gear, q, a.target[0]), a.feedforward[0]));
+    const real Sx = sel(stores, at_x.force, o), Sq = sel(stores, at_q.force, o), slope = sel(stores, at_x.slope, o);
+    const real way = c * h * a.gear * w, gap = A.by_y - slope;
+    *x_bar = *x_bar + (a.kp * a.gear * gap * way - c * a.gear * Sx);
+    *q_bar = *q_bar + c * a.gear * Sq;
+    *w_bar = *w_bar + (way * a.gear * (a.kd * A.by_y + A.by_turn) - c * h * a.gear * (A.force - Sx));
+    if (m->by_target) add_by_target(m, &a, c * (Sx - Sq) - way * target_gain(&a) * gap);
+}
+
+/// The books of a joint: gradients by x added to b, by q to q_bar, by its rates to rate, by tau to tau_bar [nv].
+FN void joint_books_pullback(const lane_model *m, const lane_body *b, const position_adjoint *A, real c, real *q_bar, real *rate,
+                             real *tau_bar)
+{
+    const solve *W = &A->W;
+    const int j = b->vadr;
+    const vec3 w = chord_rates(b, W);
+    const real h = W->in.h, ch = c * h;
+    if (W->in.tau) {
+        add_joint_vector(b, rate, scale(joint_vector(b, W->in.tau), negate(ch)));
+        add_joint_vector(b, tau_bar, scale(w, negate(ch)));
+    }
+    if (b->flags & BODY_ARMATURE) add_joint_vector(b, rate, scale(w, c * given(b)->armature));
+    if (!(b->flags & BODY_PASSIVE)) return;
+    add_joint_vector(b, rate, scale(smul(joint_drag(b, W->in.q), w), rset(2) * ch));
+    if (b->flags & BODY_SPRING) {
+        vec3 at_x, at_q;
+        if (b->kind == JOINT_BALL) {
+            const cone_limit cone = cone_at(b, W->in.q);
+            at_x = ball_potential(b, cone_at(b, W->in.x)).g, at_q = ball_potential(b, cone).g;
+            at_q = sub_scaled(at_q, drag_pullback(cone, w, w), h);
+        } else {
+            at_x = vec(joint_potential(b, W->in.x[b->qadr]).g, rset(0), rset(0));
+            at_q = vec(joint_potential(b, W->in.q[b->qadr]).g, rset(0), rset(0));
+        }
+        add_joint_vector(b, A->b, scale(at_x, c)), add_joint_vector(b, q_bar, scale(at_q, negate(c)));
+    }
+    if (b->flags & BODY_FRICTION) {
+        const real by = c * friction_potential(b, bent_by(b, W->in.z, W->in.u)).g;
+        A->b[j] = A->b[j] + by, q_bar[j] = q_bar[j] - by;
+        m->by_bent[j] = m->by_bent[j] + (by - c * friction_potential(b, W->in.z[j]).g);
+    }
+    if ((b->flags & BODY_MOTOR) && b->nv == 1) motor_books_pullback(m, b, W, c, w.x, &A->b[j], &q_bar[j], &rate[j]);
+}
+
+/// The books of contact points, with the gradients c at the roots of their trees: by x added to A->b, by q to q_bar, and to
+/// A->bars.
+KERNEL void touch_books_pullback(const lane_model *m, position_adjoint *A, const real *c_, real *q_bar)
+{
+    const solve *W = &A->W;
+    for (int way = 0; way < 2; way++) {  // the end, the start
+        clear_wrenches(m, A->P.load);
+        for (int k = 0; k < m->nload; k++) {
+            const lane_point_load *s = &m->loads[k];
+            if (!(s->flags & LOAD_TOUCHES)) continue;
+            const solved_touch t = touch_in(m, W, k);
+            const friction_law *F = &t.rub;
+            const load_state *at = &W->held[k];
+            const real c = c_[s->body], o = rset(0), sinks = depth_of(t.c.gap) - depth_of(t.c.before);
+            const real by_depth = c * fnmadd(s->grip, sinks, t.normal.force), by_press = c * sinks;
+            const vec3 D = scale(along_ground(t.c.face, add_scaled(t.u, t.turned, s->radius)), c), work = scale(F->g, c);
+            const vec3 bend = add_scaled(scale(D, F->k2), F->t1, (F->k1 - F->k2) * dot(F->t1, D));
+            wrench *const to = &A->P.load[s->body];
+            if (way == 0) {
+                const real by_gap = fmadd(t.normal.stiffness, by_press, sel(lt(t.c.gap, o), by_depth, o));
+                const vec3 along = along_ground(t.c.face, add(bend, work));
+                *to = wrench_add(*to, gradient_of_touch(s, &t.c, along, by_gap).w);
+                continue;
+            }
+            real *const lag = &A->bars.lag[s->contact];
+            bristles_pullback(&t, bend, t.share, at->arm, to, &A->bars);
+            bristles_pullback(&t, work, o, at->arm, to, &A->bars);
+            damper_pullback(m, W, k, &t, by_press, to);
+            const vec3 n = stand_of(m, s, at->gap).n;
+            *to = wrench_add(*to, force_at(at->arm, scale(n, sel(lt(t.c.before, o), by_depth, o))));
+            *lag = fmadd(s->friction, dot(F->by_cap, D), *lag);
+        }
+        add_joint_rows(m, way ? W->start : W->now, A->P.load, way ? q_bar : A->b);
+    }
+}
+
+/// From the gradients V and rate of `after`, by what was kept, to those by the chords, in H->V and H->rate; and what goes through
+/// the books: added to A->b, to q and rates of `before`, and to tau_bar [nv]; H->c.
+KERNEL void hold_pullback(const lane_model *m, position_adjoint *A, hold_adjoint *H, const state_bar *after,
+                          const state_bar *before, real *tau_bar)
+{
+    const solve *W = &A->W;
+    const real o = rset(0), one = rset(1), half = rset(0.5), h = W->in.h;
+    bool any = false;
+    for (int k = 0; k < m->nv; k++) H->rate[k] = after->v[k];
+    for (int k = 0; k < masses_of(m); k++) H->V[k] = after->V[k];
+    for (int r = 0, column = 0; r < m->nbody; r = m->bodies[r].end) {
+        const lane_body *const top = &m->bodies[r];
+        const bool free = top->kind == JOINT_TRANSLATION;
+        const kept_motion *kept = &H->kept[r];
+        const mask held = held_lanes(kept);
+        const int first = column;
+        for (int i = r; i < top->end; i++) H->c[i] = o, column += (m->bodies[i].flags & BODY_MASS) != 0;
+        if (!any_of(held)) continue;
+        any = true;
+        // the energies, and the gradients by e and by the middle
+        const vec3 middle = free ? kept->middle : zero3();
+        const real e = kept->inner, mass = free ? subtree_of(m, top)->subtree_mass : one;
+        real kinetic = o, by_e = o;
+        vec3 by_middle = zero3();
+        for (int i = r, k = first; i < top->end; i++) {
+            const lane_body *b = &m->bodies[i];
+            const vec3 w = chord_rates(b, W), by = joint_vector(b, after->v), off = free && i == r ? middle : zero3();
+            by_e = dot_add(by_e, by, sub(w, off));
+            if (free && i == r) by_middle = add(by_middle, by);
+            if (b->flags & BODY_ARMATURE) kinetic = fmadd(half * given(b)->armature, dot(w, w), kinetic);
+            if (!(b->flags & BODY_MASS)) continue;
+            rate_pose X = chord_rate(W->start[i].R, W->now[i].R, W->body[i].dp, W->in.inv_h);
+            kinetic = fmadd(half, twice_kinetic(b, &X), kinetic);
+            X.p = sub(X.p, middle);
+            by_e = by_e + columns_dot(after->V[k], X), by_middle = add(by_middle, after->V[k++].p);
+        }
+        const real inner = free ? fnmadd(half * mass, dot(middle, middle), kinetic) : kinetic;
+        const real per = sel(held, by_e / (rset(2) * e * inner), o);
+        const real c = negate(per), by_inner = per * (one - e * e);  // created = K (1 - e^2)
+        const real keeps = sel(held, e, one);
+        const vec3 by_momentum = sub_scaled(scale(by_middle, sel(held, (one - e) / mass, o)), middle, by_inner);
+        for (int i = r, k = first; i < top->end; i++) {
+            const lane_body *b = &m->bodies[i];
+            H->c[i] = c;
+            for (int n = b->vadr; n < b->vadr + b->nv; n++) {
+                const real J = given(b)->armature;
+                H->rate[n] = keeps * H->rate[n];
+                if (b->flags & BODY_ARMATURE) before->v[n] = fnmadd(c * J, W->in.rate[n], before->v[n]);
+            }
+            if (b->flags & BODY_ARMATURE) add_joint_vector(b, H->rate, scale(chord_rates(b, W), by_inner * given(b)->armature));
+            joint_books_pullback(m, b, A, c, before->q, H->rate, tau_bar);
+            if (!(b->flags & BODY_MASS)) continue;
+            const rate_pose X = chord_rate(W->start[i].R, W->now[i].R, W->body[i].dp, W->in.inv_h);
+            H->V[k] = columns_add_scaled(columns_add_scaled(zero_rate(), H->V[k], keeps), times_mass(b, X), c + by_inner);
+            vec3 by = scale(load3(m->gravity), negate(c * h));
+            if (free) by = add(by, by_momentum);
+            add_momentum_columns(b, by, &H->V[k++]);
+        }
+    }
+    if (any) touch_books_pullback(m, A, H->c, before->q);
+}
+
+/// After the solve: what the kinetic energies before the step add to the gradients by its V.
+KERNEL void hold_start_pullback(const lane_model *m, const hold_adjoint *H, const rate_pose *V, rate_pose *V_bar)
+{
+    for (int i = 0, k = 0; i < m->nbody; i++) {
+        const lane_body *b = &m->bodies[i];
+        if (!(b->flags & BODY_MASS)) continue;
+        V_bar[k] = columns_add_scaled(V_bar[k], times_mass(b, V[i]), negate(H->c[i]));
+        k++;
+    }
+}
+
+#endif
