@@ -56,7 +56,7 @@ def mutated(rng, texts):
 def trial(t):
     rng, texts = t.random, []
     for path in corpus(t.bench.root):
-        with open(path, encoding='utf-8') as f:
+        with open(path, encoding='utf-8', errors='replace') as f:  # some hold an image, which is for the fuzzer
             texts.append(f.read())
     for i in range(TEXTS):
         name = t.write(f's{i}.yaml', mutated(rng, texts).encode('utf-8', 'surrogatepass'))
