@@ -79,27 +79,14 @@ static ctn_batch_config config_of(double dt)
     return cfg;
 }
 
+static flat_places places_of(const fixture *f) { return (flat_places){f->nv, f->n, f->flat, f->place, f->unit}; }
+
 static void close_fixture(fixture *f)
 {
     ctn_tape_free(f->r);
     free(f->lanes);
     ctn_model_free(f->m);
     free(f->state), free(f->work), free(f->q), free(f->v), free(f->tau), free(f->place), free(f->unit), free(f->point);
-}
-
-/// The flat state moved by e along the coordinates d [n].
-static void state_move(const fixture *f, const double *from, const double *d, double e, double *to)
-{
-    memcpy(to, from, f->flat * sizeof *to);
-    tangent_move(f->m, from, d, e, to);
-    for (size_t k = f->nv; k < f->n; k++) to[f->place[k]] += e * d[k];
-}
-
-/// Coordinates d [n] of the way from one flat state to another, as lengths.
-static void state_between(const fixture *f, const double *from, const double *to, double *d)
-{
-    tangent_between(f->m, from, to, d);
-    for (size_t k = f->nv; k < f->n; k++) d[k] = (to[f->place[k]] - from[f->place[k]]) * f->unit[k];
 }
 
 /// One step under tau from one flat state to the next. Returns whether it was made in one part.
@@ -204,9 +191,9 @@ static void check_jacobian(const fixture *f, int step, const double *from, const
             memset(d, 0, f->n * sizeof *d), memcpy(pushed, tau, f->nv * sizeof *pushed);
             if (j < f->n) d[j] = 1 / f->unit[j];
             else pushed[j - f->n] += node(s) * force * e;
-            state_move(f, from, d, node(s) * e, one);
+            flat_move(f->m, places_of(f), from, d, node(s) * e, one);
             smooth = same_touches(f, one, from) && step_flat(f, one, pushed, one) && same_touches(f, one, to);
-            state_between(f, to, one, got[s]);
+            flat_between(f->m, places_of(f), to, one, got[s]);
         }
         const double width = j < f->n ? e : force * e, scale = j < f->n ? scale_a : scale_b;
         const double *const column = j < f->n ? A + j : B + (j - f->n);

@@ -114,27 +114,14 @@ static fixture open_fixture(uint64_t seed, random_options o, tested t, double dt
     return open_model(random_model(seed, &o), config_of(t, dt), steps, seed);
 }
 
+static flat_places places_of(const fixture *f) { return (flat_places){f->nv, f->n, f->flat, f->place, NULL}; }
+
 static void close_fixture(fixture *f)
 {
     ctn_tape_free(f->r);
     free(f->lanes);
     ctn_model_free(f->m);
     free(f->state), free(f->work), free(f->q), free(f->v), free(f->tau), free(f->place);
-}
-
-/// The flat state moved by e along the coordinates d [n].
-static void state_move(const fixture *f, const double *from, const double *d, double e, double *to)
-{
-    memcpy(to, from, f->flat * sizeof *to);
-    tangent_move(f->m, from, d, e, to);
-    for (size_t k = f->nv; k < f->n; k++) to[f->place[k]] += e * d[k];
-}
-
-/// Coordinates d [n] of the way from one flat state to another.
-static void state_between(const fixture *f, const double *from, const double *to, double *d)
-{
-    tangent_between(f->m, from, to, d);
-    for (size_t k = f->nv; k < f->n; k++) d[k] = to[f->place[k]] - from[f->place[k]];
 }
 
 static void load(const fixture *f, const double *flat)
@@ -237,9 +224,9 @@ START_TEST(steps_against_differences)
                 memset(d, 0, f.n * sizeof *d), memcpy(tau, f.tau + (size_t)step * f.nv, f.nv * sizeof *tau);
                 if (j < f.n) d[j] = 1 / unit_of(&f, j);
                 else tau[j - f.n] += node(s) * force * e;
-                state_move(&f, from, d, node(s) * e, one);
+                flat_move(f.m, places_of(&f), from, d, node(s) * e, one);
                 ck_assert(step_flat(&f, one, tau, one));
-                state_between(&f, two, one, got[s]);
+                flat_between(f.m, places_of(&f), two, one, got[s]);
                 for (size_t k = 0; k < f.n; k++) got[s][k] *= unit_of(&f, k);
             }
             const double error =
@@ -281,7 +268,7 @@ START_TEST(start_and_output_against_differences)
                 tangent_move(f.m, f.q, d, node(s) * e, q);
                 for (size_t k = 0; k < f.nv; k++) v[k] = f.v[k] + node(s) * e * d[f.nv + k];
                 start_flat(&f, q, v, flat);
-                state_between(&f, base, flat, got[s]);
+                flat_between(f.m, places_of(&f), base, flat, got[s]);
             }
             const double error = column_error(S, f.n, 2 * f.nv, j, got, e);
             ck_assert_msg(error <= 1e-9 * largest(S, f.n * 2 * f.nv), "seed %llu: column %zu of S is off by %.3g",
@@ -292,7 +279,7 @@ START_TEST(start_and_output_against_differences)
         for (size_t j = 0; j < f.n; j++) {
             for (int s = 0; s < STENCIL; s++) {
                 memset(d, 0, f.n * sizeof *d), d[j] = 1;
-                state_move(&f, base, d, node(s) * e, flat);
+                flat_move(f.m, places_of(&f), base, d, node(s) * e, flat);
                 read_flat(&f, flat, q, v);
                 tangent_between(f.m, q0, q, got[s]);
                 for (size_t k = 0; k < f.nv; k++) got[s][f.nv + k] = v[k] - v0[k];

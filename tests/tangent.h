@@ -4,6 +4,7 @@
 
 #include <catena/model.h>
 #include <math.h>
+#include <string.h>
 
 /// out = q (+) e u. q, out [nq]; u [nv].
 static inline void tangent_move(const ctn_model *m, const double *q, const double *u, double e, double *out)
@@ -43,6 +44,28 @@ static inline void tangent_between(const ctn_model *m, const double *from, const
         const double n = sqrt(d[1] * d[1] + d[2] * d[2] + d[3] * d[3]), s = n > 0 ? 2 * atan2(n, d[0]) / n : 2;
         for (int i = 0; i < 3; i++) x[plain + i] = s * d[1 + i];
     }
+}
+
+/// Where coordinates of a state are in its flat form: the first nv by tangents, the others at place [n].
+typedef struct {
+    size_t nv, n, flat;
+    const size_t *place;
+    const double *unit;  // [n] what makes differences of the others lengths or angles; NULL: nothing
+} flat_places;
+
+/// The flat state `from` moved by e along the coordinates d [n].
+static inline void flat_move(const ctn_model *m, flat_places p, const double *from, const double *d, double e, double *to)
+{
+    memcpy(to, from, p.flat * sizeof *to);
+    tangent_move(m, from, d, e, to);
+    for (size_t k = p.nv; k < p.n; k++) to[p.place[k]] += e * d[k];
+}
+
+/// Coordinates d [n] of the way from one flat state to another.
+static inline void flat_between(const ctn_model *m, flat_places p, const double *from, const double *to, double *d)
+{
+    tangent_between(m, from, to, d);
+    for (size_t k = p.nv; k < p.n; k++) d[k] = (to[p.place[k]] - from[p.place[k]]) * (p.unit ? p.unit[k] : 1);
 }
 
 #endif
