@@ -434,8 +434,8 @@ static ctn_status lost_way(const ctn_tape *tape, int p, ctn_error *err)
     const char *const other = not_booked(tape->model);
     if (other)
         return fail(err, CTN_UNAVAILABLE,
-                    "step %d: it would have created energy, which was taken from its motion, and with %s in the scene that has no "
-                    "derivatives in this version: take a smaller dt",
+                    "step %d: its solution was not found again; it may have been held to its energy, which has no derivatives in this version "
+                    "with %s in the scene: take a smaller dt",
                     tape->parts[p].step, other);
     return fail(err, CTN_UNAVAILABLE, "step %d: its solution was not found again, so it has no derivative: take a smaller dt",
                 tape->parts[p].step);
