@@ -104,6 +104,7 @@ typedef struct lane_model {
     real *by_target;            // [ncontrol] takes gradients by targets (integrators/motor_map.h); NULL: not wanted
     real *by_wound;             // [nwound] likewise by integral terms
     real *by_bent;              // [nv] and by how far joints with friction are bent (forces/joint_friction.h)
+    real *by_contact;           // [CONTACT_GRADIENTS(ncontact)] takes those by what contact points are made of; NULL: not wanted
     double time;
     const fixed_surface *surfaces;  // [nsurface]
     const ctn_frame *frames;  // [nlink]

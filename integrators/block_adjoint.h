@@ -28,6 +28,7 @@ typedef struct {
     double h;                             // size of the step at hand
     lane_clock clock;                     // of it
     real *by_target;                      // [ncontrol]
+    real *by_contact;                     // [CONTACT_GRADIENTS(ncontact)]
     real *wound;                          // [nwound] integral terms now
 } adjoint_work;
 

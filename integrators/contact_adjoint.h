@@ -50,6 +50,36 @@ FN solved_touch touch_in(const lane_model *m, const solve *W, int k)
     return t;
 }
 
+/// Takes gradients by the friction and the stiffness k of a point, and by the relaxation of all (m->by_contact).
+FN void add_by_contact(const lane_model *m, const lane_point_load *s, real friction, real grip, real relaxation)
+{
+    real *const to = m->by_contact;
+    if (!to) return;
+    real *const own = to + 2 * s->contact, *const all = to + 2 * m->ncontact;
+    own[0] = own[0] + friction, own[1] = own[1] + grip, *all = *all + relaxation;
+}
+
+/// By them, what the gradient l by the normal force K (-gap - from a) of load k makes, with K = k (1 + t), a = t/(1 + t) and
+/// t = relaxation/h.
+FN void press_by_contact(const lane_model *m, const solve *W, const solved_touch *t, real l)
+{
+    const lane_point_load *s = t->s;
+    const real o = rset(0), over = t->normal.force * t->share / s->grip;
+    const mask in = gt(t->normal.force, o);
+    const real by_relaxation = W->in.drag * s->grip * fnmadd(t->c.from, t->share, over);
+    add_by_contact(m, s, o, l * t->normal.force / s->grip, sel(in, l * by_relaxation, o));
+}
+
+/// By them, what g.v makes, g of friction, the second derivative b = g' v: g = K s' to the cap m lag, s' = s - a rest.
+FN void rub_by_contact(const lane_model *m, const solve *W, const solved_touch *t, vec3 v, vec3 b)
+{
+    const lane_point_load *s = t->s;
+    const friction_law *F = &t->rub;
+    const real o = rset(0), work = sel(gt(F->k1, o), dot(F->g, v), o), drag = W->in.drag;
+    const real by_share = negate(drag * t->share * t->share * dot(b, t->c.rest));
+    add_by_contact(m, s, W->lag[s->contact] * dot(F->by_cap, v), work / s->grip, fmadd(drag * t->share, work, by_share));
+}
+
 /// Adds the gradients that b, by bristles P (share z + u + r Q f), makes by z, by f, and by the start, as a wrench there. b is a
 /// vector of space: P is in here. Returns that by u.
 FN vec3 bristles_pullback(const solved_touch *t, vec3 b, real share, vec3 arm, wrench *start, const contact_bars *bars)
@@ -107,6 +137,7 @@ KERNEL void add_contact_rows(const lane_model *m, const solve *W, pose_work *A, 
         const vec3 b = add_scaled(scale(v, F->k2), F->t1, (F->k1 - F->k2) * dot(F->t1, v));
         const mask acts = either(gt(t.normal.stiffness, rset(0)), gt(W->lag[s->contact], rset(0)));
         const real by_cap = sel(acts, s->friction * dot(F->by_cap, v), rset(0));
+        rub_by_contact(m, W, &t, opposite(v), opposite(b)), press_by_contact(m, W, &t, dot(t.c.n, c));
         real *const lag = &bars->lag[s->contact];
         bristles_pullback(&t, opposite(b), t.share, arm, start, bars);
         start->n = add(start->n, scale(cross(rolls, F->g), s->radius));
@@ -119,10 +150,10 @@ KERNEL void add_contact_rows(const lane_model *m, const solve *W, pose_work *A, 
     add_joint_rows(m, W->start, A->load, q_bar);
 }
 
-/// Of z' = s cut to m min(lag, l)/k: the gradients by s, lag and l.
+/// Of z' = s cut to m min(lag, l)/k: the gradients by s, lag and l, by m and k.
 typedef struct {
     vec3 s;
-    real lag, l;
+    real lag, l, friction, grip;
 } kept_bar;
 
 FN kept_bar kept_slip_pullback(const lane_point_load *p, vec3 s, real lag, real l, vec3 bar)
@@ -131,10 +162,11 @@ FN kept_bar kept_slip_pullback(const lane_point_load *p, vec3 s, real lag, real 
     const mask lagged = lt(lag, l), whole = le(length, per * sel(lagged, lag, l));
     const real inverse = one / sel(gt(length, o), length, one), most = p->friction * sel(lagged, lag, l) / p->grip;
     const vec3 t = scale(s, inverse);
-    const real by_most = sel(whole, o, per * dot(t, bar));
+    const real by_length = sel(whole, o, dot(t, bar)), by_most = per * by_length;
     kept_bar B;
     B.s = sel3(whole, bar, scale(sub_scaled(bar, t, dot(t, bar)), most * inverse));
     B.lag = sel(lagged, by_most, o), B.l = sel(lagged, o, by_most);
+    B.friction = by_length * sel(lagged, lag, l) / p->grip, B.grip = negate(by_length * most / p->grip);
     return B;
 }
 
@@ -162,6 +194,7 @@ KERNEL void contact_memory_pullback(const lane_model *m, const solve *W, const v
             bristles_pullback(&t, B.s, rset(1), W->held[k].arm, to, bars);
             damper_pullback(m, W, k, &t, l, to);
             *lag = *lag + B.lag;
+            add_by_contact(m, s, B.friction, B.grip, rset(0)), press_by_contact(m, W, &t, l);
         }
         add_joint_rows(m, way ? W->start : W->now, load, way ? q_bar : b);
     }
@@ -202,7 +235,7 @@ KERNEL void correction_pullback(const lane_model *m, const solve *W, const conta
             const real l = by->lag[s->contact];
             wrench *const to = &A->load[s->body];
             if (way) {
-                damper_pullback(m, W, k, &t, l, to);
+                damper_pullback(m, W, k, &t, l, to), press_by_contact(m, W, &t, l);
                 continue;
             }
             *to = wrench_add(*to, force_at(t.c.arm, scale(t.c.n, negate(t.normal.stiffness * l))));
@@ -231,6 +264,7 @@ KERNEL void start_press_pullback(const lane_model *m, const real *q, const real 
             const press_force N = press_at(m, s, on.gap, dot(on.n, rate));
             const real l = press[s->contact];
             if (way == 0) {
+                add_by_contact(m, s, rset(0), l * N.force / s->grip, l * N.by_gap * dot(on.n, rate));
                 add_rate_load(A, i, arm, scale(on.n, N.by_rate * l));
                 continue;
             }

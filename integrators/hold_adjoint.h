@@ -149,6 +149,8 @@ KERNEL void touch_books_pullback(const lane_model *m, position_adjoint *A, const
             const vec3 n = stand_of(m, s, at->gap).n;
             *to = wrench_add(*to, force_at(at->arm, scale(n, sel(lt(t.c.before, o), by_depth, o))));
             *lag = fmadd(s->friction, dot(F->by_cap, D), *lag);
+            rub_by_contact(m, W, &t, D, bend), press_by_contact(m, W, &t, by_press);
+            add_by_contact(m, s, o, rset(-0.5) * c * sinks * sinks, o);
         }
         add_joint_rows(m, way ? W->start : W->now, A->P.load, way ? q_bar : A->b);
     }

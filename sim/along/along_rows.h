@@ -352,7 +352,7 @@ FN void load_rows(lane_rows *B, double dt, bool steps)
     m->nsurface = 0, m->surfaces = NULL;
     m->frames = &plain_frame, m->dof_adr = NULL, m->in_order = true, m->passive = from->passive, m->slides = from->slides;
     m->rubs = from->rubs, m->adds = m->fast = m->published = false;
-    m->nsignal = m->nwound = 0, m->clock = steps ? &B->clock : NULL, m->wound = m->by_target = m->by_wound = m->by_bent = NULL,
+    m->nsignal = m->nwound = 0, m->clock = steps ? &B->clock : NULL, m->wound = m->by_target = m->by_wound = m->by_bent = m->by_contact = NULL,
     m->time = 0;
     memset(&B->clock, 0, sizeof B->clock);
     for (int i = 0; i < m->nbody; i++) load_row(B, i), load_loads(B, i), load_motor(B, i);

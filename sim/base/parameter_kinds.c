@@ -77,6 +77,7 @@ bool parameter_of_motor(ctn_parameter_kind kind)
 }
 
 bool parameter_of_ground(ctn_parameter_kind kind) { return kind == CTN_GROUND_FRICTION || kind == CTN_GROUND_DEPTH; }
+bool parameter_of_contact(ctn_parameter_kind kind) { return parameter_of_ground(kind) || kind == CTN_CONTACT_FRICTION; }
 
 int parameter_components(ctn_parameter_kind kind) { return kind >= CTN_MOTOR_ROTATION && kind <= CTN_MOTOR_TORQUE ? 3 : 1; }
 

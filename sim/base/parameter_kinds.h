@@ -27,6 +27,7 @@ parameter_range parameter_values(ctn_parameter_kind kind, ctn_joint_type joint);
 
 /// Whether a kind is one of the ground as a whole.
 bool parameter_of_ground(ctn_parameter_kind kind);
+bool parameter_of_contact(ctn_parameter_kind kind);  // these, and of contact points of a link
 
 /// Whether a kind is one of motors, and of how many components: 1, or 3 of what balls have.
 bool parameter_of_motor(ctn_parameter_kind kind);

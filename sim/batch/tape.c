@@ -6,6 +6,8 @@
 #include "sim/batch/batch.h"
 #include "sim/engine/device.h"
 #include "sim/engine/engine.h"
+#include "sim/base/parameter_kinds.h"
+#include "sim/model/contact_points.h"
 #include "sim/model/model.h"
 #include "sim/model/parameters.h"
 #include "sim/base/status.h"
@@ -49,7 +51,7 @@ struct ctn_tape {
     int used, capacity;
     int fallbacks;           // steps that are in several parts, or were made with fewer stages
     int *first;              // [steps + 1] the first part of a step
-    double *g[2], *t, *row, *u;  // [bar], [bar], [nv], [2 nv], [ncontrol]
+    double *g[2], *t, *row, *u, *c;  // [bar], [bar], [nv], [2 nv], [ncontrol], [CONTACT_GRADIENTS(ncontact)]
 };
 
 static void *aligned(size_t size)
@@ -175,11 +177,11 @@ ctn_tape *ctn_tape_create(const ctn_model *model, const ctn_batch_config *cfg, i
     tape->work = aligned(engine->work_size(tape->lanes, cfg));
     tape->adjoint = aligned(engine->adjoint_size(tape->lanes, cfg));
     tape->tau = numbers((size_t)steps * nv), tape->v0 = numbers(nv), tape->t = numbers(nv), tape->row = numbers(2 * nv);
-    tape->u = numbers((size_t)model->ncontrol);
+    tape->u = numbers((size_t)model->ncontrol), tape->c = numbers(CONTACT_GRADIENTS(model->ncontact));
     tape->g[0] = numbers(tape->bar), tape->g[1] = numbers(tape->bar), tape->end = numbers(tape->flat);
     tape->first = calloc((size_t)steps + 1, sizeof *tape->first);
-    if (!tape->state || !tape->work || !tape->adjoint || !tape->tau || !tape->v0 || !tape->t || !tape->u || !tape->row ||
-        !tape->g[0] || !tape->g[1] || !tape->end || !tape->first || !make_room(tape, steps))
+    if (!tape->state || !tape->work || !tape->adjoint || !tape->tau || !tape->v0 || !tape->t || !tape->u || !tape->c ||
+        !tape->row || !tape->g[0] || !tape->g[1] || !tape->end || !tape->first || !make_room(tape, steps))
         goto no_memory;
     return tape;
 
@@ -196,7 +198,8 @@ void ctn_tape_free(ctn_tape *tape)
         free(tape->states), free(tape->parts);
     free(tape->world), pool_free(tape->pool), along_plan_free(tape->plan);
     parameters_free(tape->list), free(tape->variant), free(tape->targets);
-    free(tape->first), free(tape->g[0]), free(tape->g[1]), free(tape->t), free(tape->u), free(tape->row), free(tape->end);
+    free(tape->first), free(tape->g[0]), free(tape->g[1]), free(tape->t), free(tape->u), free(tape->c), free(tape->row);
+    free(tape->end);
     free(tape);
 }
 
@@ -441,16 +444,23 @@ static ctn_status lost_way(const ctn_tape *tape, int p, ctn_error *err)
                 tape->parts[p].step);
 }
 
-/// One row backwards through the part that was prepared: row [bar] in place, tau_bar [nv] and u_bar [ncontrol] (may be NULL)
-/// added to.
-static void pull(ctn_tape *tape, double *row, double *tau_bar, double *u_bar)
+static void add_numbers(double *to, const double *by, size_t n)
+{
+    for (size_t k = 0; k < n && to; k++) to[k] += by[k];
+}
+
+/// One row backwards through the part that was prepared: row [bar] in place; tau_bar [nv], u_bar [ncontrol] and c_bar
+/// [CONTACT_GRADIENTS(ncontact)] (may be NULL) added to.
+static void pull(ctn_tape *tape, double *row, double *tau_bar, double *u_bar, double *c_bar)
 {
     const double *after = tape->g[1];
     memcpy(tape->g[1], row, tape->bar * sizeof *row);
     if (tape->linked) tape->along->pull(tape->world, tape->pool, after, row, tape->t);
-    else tape->engine->adjoint_step(tape->lanes, &tape->cfg, tape->adjoint, 1, &after, &row, &tape->t, u_bar ? &tape->u : NULL);
-    for (int k = 0; k < tape->model->nv && tau_bar; k++) tau_bar[k] += tape->t[k];
-    for (int k = 0; k < tape->model->ncontrol && u_bar; k++) u_bar[k] += tape->u[k];
+    else
+        tape->engine->adjoint_step(tape->lanes, &tape->cfg, tape->adjoint, 1, &after, &row, &tape->t, u_bar ? &tape->u : NULL,
+                                   c_bar ? &tape->c : NULL);
+    add_numbers(tau_bar, tape->t, (size_t)tape->model->nv), add_numbers(u_bar, tape->u, (size_t)tape->model->ncontrol);
+    add_numbers(c_bar, tape->c, CONTACT_GRADIENTS(tape->model->ncontact));
 }
 
 /// Gradient `state` [bar] by the state at the end of part p-1, from those by its q and v.
@@ -460,10 +470,12 @@ static void output(ctn_tape *tape, int p, const double *q_bar, const double *v_b
     tape->engine->adjoint_output(tape->lanes, &tape->cfg, tape->adjoint, 1, &at, &q_bar, &v_bar, &state);
 }
 
-static void start(ctn_tape *tape, const double *state, double *q_bar, double *v_bar)
+static void start(ctn_tape *tape, const double *state, double *q_bar, double *v_bar, double *c_bar)
 {
     const double *at = tape->states, *v = tape->v0;
-    tape->engine->adjoint_start(tape->lanes, &tape->cfg, tape->adjoint, 1, &at, &v, &state, &q_bar, &v_bar);
+    tape->engine->adjoint_start(tape->lanes, &tape->cfg, tape->adjoint, 1, &at, &v, &state, &q_bar, &v_bar,
+                                c_bar ? &tape->c : NULL);
+    add_numbers(c_bar, tape->c, CONTACT_GRADIENTS(tape->model->ncontact));
 }
 
 ctn_status ctn_tape_gradient(ctn_tape *tape, const double *dq, const double *dv, double *grad_q, double *grad_v, double *grad_tau,
@@ -472,15 +484,16 @@ ctn_status ctn_tape_gradient(ctn_tape *tape, const double *dq, const double *dv,
     return ctn_tape_target_gradient(tape, dq, dv, grad_q, grad_v, grad_tau, NULL, err);
 }
 
-ctn_status ctn_tape_target_gradient(ctn_tape *tape, const double *dq, const double *dv, double *grad_q, double *grad_v,
-                                    double *grad_tau, double *grad_u, ctn_error *err)
+/// Backwards through the whole run. by_contact [CONTACT_GRADIENTS(ncontact)]; each gradient may be NULL.
+static ctn_status go_back(ctn_tape *tape, const double *dq, const double *dv, double *grad_q, double *grad_v, double *grad_tau,
+                          double *grad_u, double *by_contact, ctn_error *err)
 {
-    if (missing(__func__, "tape", tape, err) || check_step(tape, 0, 0, err) != CTN_OK) return CTN_BAD_ARGUMENT;
     const size_t nv = (size_t)tape->model->nv, nu = (size_t)tape->model->ncontrol;
     double *g = tape->g[0];
     memset(g, 0, tape->bar * sizeof *g);
     if (grad_tau) memset(grad_tau, 0, (size_t)tape->steps * nv * sizeof *grad_tau);
     if (grad_u) memset(grad_u, 0, (size_t)tape->steps * nu * sizeof *grad_u);
+    if (by_contact) memset(by_contact, 0, CONTACT_GRADIENTS(tape->model->ncontact) * sizeof *by_contact);
     for (int k = tape->steps; k > 0; k--) {
         bool any = false;
         for (size_t j = 0; j < nv; j++) {
@@ -493,15 +506,55 @@ ctn_status ctn_tape_target_gradient(ctn_tape *tape, const double *dq, const doub
         }
         for (int p = tape->first[k] - 1; p >= tape->first[k - 1]; p--) {
             if (prepare(tape, p, grad_u) < 0) return lost_way(tape, p, err);
-            pull(tape, g, grad_tau ? grad_tau + (size_t)(k - 1) * nv : NULL, grad_u ? grad_u + (size_t)(k - 1) * nu : NULL);
+            pull(tape, g, grad_tau ? grad_tau + (size_t)(k - 1) * nv : NULL, grad_u ? grad_u + (size_t)(k - 1) * nu : NULL,
+                 by_contact);
         }
     }
-    start(tape, g, tape->row, tape->row + nv);
+    start(tape, g, tape->row, tape->row + nv, by_contact);
     for (size_t j = 0; j < nv; j++) {
         if (grad_q) grad_q[j] = tape->row[j] + (dq ? dq[j] : 0);
         if (grad_v) grad_v[j] = tape->row[nv + j] + (dv ? dv[j] : 0);
     }
     return CTN_OK;
+}
+
+ctn_status ctn_tape_target_gradient(ctn_tape *tape, const double *dq, const double *dv, double *grad_q, double *grad_v,
+                                    double *grad_tau, double *grad_u, ctn_error *err)
+{
+    if (missing(__func__, "tape", tape, err) || check_step(tape, 0, 0, err) != CTN_OK) return CTN_BAD_ARGUMENT;
+    return go_back(tape, dq, dv, grad_q, grad_v, grad_tau, grad_u, NULL, err);
+}
+
+/// Whether the tape's model has these parameters, and gradients by them.
+static ctn_status check_parameters(const ctn_tape *tape, const ctn_parameter *list, int count, ctn_error *err)
+{
+    if (count < 0) return fail(err, CTN_BAD_ARGUMENT, "count: expected 0 or more, found %d", count);
+    if (count && missing("ctn_tape_parameter_gradient", "list", list, err)) return CTN_BAD_ARGUMENT;
+    parameters *const p = parameters_create(tape->model, list, count, err);
+    if (!p) return CTN_BAD_ARGUMENT;
+    parameters_free(p);
+    for (int k = 0; k < count; k++)
+        if (!parameter_of_contact(list[k].kind))
+            return fail(err, CTN_UNAVAILABLE,
+                        "parameters: there are no gradients by %s in this version; there are by ground_friction, ground_depth and "
+                        "contact_friction, by targets of motors (ctn_tape_target_gradient) and by joint forces",
+                        ctn_parameter_name(list[k].kind));
+    return CTN_OK;
+}
+
+ctn_status ctn_tape_parameter_gradient(ctn_tape *tape, const double *dq, const double *dv, const ctn_parameter *list, int count,
+                                       double *grad, ctn_error *err)
+{
+    if (missing(__func__, "tape", tape, err) || check_step(tape, 0, 0, err) != CTN_OK) return CTN_BAD_ARGUMENT;
+    ctn_status status = check_parameters(tape, list, count, err);
+    if (status != CTN_OK || !count) return status;
+    if (missing(__func__, "grad", grad, err)) return CTN_BAD_ARGUMENT;
+    double *const by_contact = numbers(CONTACT_GRADIENTS(tape->model->ncontact));
+    if (!by_contact) return fail(err, CTN_NO_MEMORY, "not enough memory for gradients by contact points");
+    status = go_back(tape, dq, dv, NULL, NULL, NULL, NULL, by_contact, err);
+    if (status == CTN_OK) contact_gradients(tape->model, list, count, by_contact, grad);
+    free(by_contact);
+    return status;
 }
 
 ctn_status ctn_step_jacobian(ctn_tape *tape, int step, double *A, double *B, ctn_error *err)
@@ -521,7 +574,8 @@ ctn_status ctn_step_target_jacobian(ctn_tape *tape, int step, double *A, double 
     ctn_status status = CTN_OK;
     for (int p = tape->first[step + 1] - 1; p >= tape->first[step] && status == CTN_OK; p--) {
         if (prepare(tape, p, U) < 0) status = lost_way(tape, p, err);
-        for (size_t i = 0; i < n && status == CTN_OK; i++) pull(tape, rows + i * n, B ? B + i * nv : NULL, U ? U + i * nu : NULL);
+        for (size_t i = 0; i < n && status == CTN_OK; i++)
+            pull(tape, rows + i * n, B ? B + i * nv : NULL, U ? U + i * nu : NULL, NULL);
     }
     free(own);
     return status;
@@ -535,7 +589,7 @@ ctn_status ctn_start_jacobian(ctn_tape *tape, double *S, ctn_error *err)
     for (size_t i = 0; i < tape->bar; i++) {
         memset(tape->g[0], 0, tape->bar * sizeof(double));
         tape->g[0][i] = 1;
-        start(tape, tape->g[0], S + i * 2 * nv, S + i * 2 * nv + nv);
+        start(tape, tape->g[0], S + i * 2 * nv, S + i * 2 * nv + nv, NULL);
     }
     return CTN_OK;
 }

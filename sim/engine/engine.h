@@ -121,16 +121,18 @@ typedef struct ctn_engine {
     size_t (*adjoint_size)(const lane_model *m, const ctn_batch_config *cfg);
     size_t (*bar_size)(const lane_model *m, const ctn_batch_config *cfg);
     // the step of size h at `time` (s) from `before` to `after` (not halved) under tau (NULL: none), for the calls of adjoint_step
-    // that follow, whose by_target [ncontrol] are gradients by targets of motors; NULL: not wanted.
+    // that follow, whose by_target [ncontrol] are gradients by targets of motors, by_contact [CONTACT_GRADIENTS(ncontact)] those by
+    // what contact points are made of (dynamics/lane_model.h); NULL: not wanted.
     // false: it was not carried out in the way `way`, 0 .. adjoint_ways - 1
     int (*adjoint_ways)(const ctn_batch_config *cfg);
     bool (*adjoint_prepare)(const lane_model *m, const ctn_batch_config *cfg, void *work, double time, double h, int way,
                             const double *const *before, const double *const *after, const double *const *tau);
     void (*adjoint_step)(const lane_model *m, const ctn_batch_config *cfg, void *work, int count, const double *const *after_bar,
-                         double *const *before_bar, double *const *tau_bar, double *const *by_target);
+                         double *const *before_bar, double *const *tau_bar, double *const *by_target, double *const *by_contact);
     // by the q and v [nv] from which `state` was set
     void (*adjoint_start)(const lane_model *m, const ctn_batch_config *cfg, void *work, int count, const double *const *state,
-                          const double *const *v, const double *const *state_bar, double *const *q_bar, double *const *v_bar);
+                          const double *const *v, const double *const *state_bar, double *const *q_bar, double *const *v_bar,
+                          double *const *by_contact);
     // from q and v as `get` reads them
     void (*adjoint_output)(const lane_model *m, const ctn_batch_config *cfg, void *work, int count, const double *const *state,
                            const double *const *q_bar, const double *const *v_bar, double *const *state_bar);

@@ -158,6 +158,7 @@ static adjoint_work layout_adjoint(const lane_model *m, const ctn_batch_config *
     real **const vectors[] = {&w.tau, &w.tau_bar, &w.q_bar, &w.v_bar};
     for (int k = 0; k < 4; k++) *vectors[k] = TAKE(a, nv, real);
     w.by_target = TAKE(a, (size_t)m->ncontrol, real);
+    w.by_contact = TAKE(a, CONTACT_GRADIENTS(m->ncontact), real);
     w.wound = TAKE(a, (size_t)m->nwound, real);
     if (solves_equations(cfg->method)) {
         w.ve = layout_velocity(m, a);
@@ -215,11 +216,12 @@ static void gather_state(const lane_model *m, const ctn_batch_config *cfg, const
 }
 
 /// The model while lanes go back through a step: it has their clock.
-FN lane_model going_back(const lane_model *of, adjoint_work *W, bool by_target)
+FN lane_model going_back(const lane_model *of, adjoint_work *W, bool by_target, bool by_contact)
 {
     lane_model m = with_now(of, &W->clock, W->wound);
     m.by_target = by_target ? W->by_target : NULL, m.by_wound = m.nwound ? W->before_bar.wound : NULL;
     m.by_bent = m.rubs ? W->before_bar.z : NULL;
+    m.by_contact = by_contact ? W->by_contact : NULL;
     return m;
 }
 
@@ -229,7 +231,7 @@ static bool run_adjoint_prepare(const lane_model *of, const ctn_batch_config *cf
     arena a = {(char *)work, 0};
     adjoint_work *W = TAKE(&a, 1, adjoint_work);
     *W = layout_adjoint(of, cfg, &a);
-    const lane_model with = going_back(of, W, false), *const m = &with;
+    const lane_model with = going_back(of, W, false, false), *const m = &with;
     W->clock.step = W->clock.part = rset(time);
     real *const forces = W->tau;
     gather_state(m, cfg, before, &W->before);
@@ -243,32 +245,40 @@ static bool run_adjoint_prepare(const lane_model *of, const ctn_batch_config *cf
 
 static void run_adjoint_step(const lane_model *of, const ctn_batch_config *cfg, void *work, int count,
                              const double *const *after_bar, double *const *before_bar, double *const *tau_bar,
-                             double *const *by_target)
+                             double *const *by_target, double *const *by_contact)
 {
     adjoint_work *W = open_adjoint(work);
-    const lane_model with = going_back(of, W, by_target), *const m = &with;
-    const int n = (int)bar_size(m, cfg);
+    const lane_model with = going_back(of, W, by_target, by_contact), *const m = &with;
+    const int n = (int)bar_size(m, cfg), gradients = (int)CONTACT_GRADIENTS(m->ncontact);
     lane_gather(W->after_bar.q, after_bar, n);
     for (int k = 0; k < m->nv; k++) W->tau_bar[k] = rset(0);
     for (int k = 0; k < m->ncontrol; k++) W->by_target[k] = rset(0);
+    for (int k = 0; k < gradients; k++) W->by_contact[k] = rset(0);
     adjoint_step(m, cfg, W);
     lane_scatter(before_bar, count, W->before_bar.q, n);
     lane_scatter(tau_bar, count, W->tau_bar, m->nv);
     if (by_target) lane_scatter(by_target, count, W->by_target, m->ncontrol);
+    if (by_contact) lane_scatter(by_contact, count, W->by_contact, gradients);
 }
 
-static void run_adjoint_start(const lane_model *m, const ctn_batch_config *cfg, void *work, int count, const double *const *state,
-                              const double *const *v, const double *const *state_bar, double *const *q_bar, double *const *v_bar)
+static void run_adjoint_start(const lane_model *of, const ctn_batch_config *cfg, void *work, int count, const double *const *state,
+                              const double *const *v, const double *const *state_bar, double *const *q_bar, double *const *v_bar,
+                              double *const *by_contact)
 {
     arena a = {(char *)work, 0};
     adjoint_work *W = TAKE(&a, 1, adjoint_work);
-    *W = layout_adjoint(m, cfg, &a);
+    *W = layout_adjoint(of, cfg, &a);
+    lane_model with = *of, *const m = &with;
+    const int gradients = (int)CONTACT_GRADIENTS(m->ncontact);
+    for (int k = 0; k < gradients; k++) W->by_contact[k] = rset(0);
+    m->by_contact = by_contact ? W->by_contact : NULL;
     gather_state(m, cfg, state, &W->before);
     lane_gather(W->before_bar.q, state_bar, (int)bar_size(m, cfg));
     lane_gather(W->tau, v, m->nv);
     adjoint_start(m, cfg, W->tau, W);
     lane_scatter(q_bar, count, W->q_bar, m->nv);
     lane_scatter(v_bar, count, W->v_bar, m->nv);
+    if (by_contact) lane_scatter(by_contact, count, W->by_contact, gradients);
 }
 
 static void run_adjoint_output(const lane_model *m, const ctn_batch_config *cfg, void *work, int count, const double *const *state,

@@ -30,7 +30,7 @@ KERNEL void model_load(const ctn_model *const *m, const double *dt, lane_model *
     to->nload = first->nload, to->nmotor = first->nmotor, to->ncontrol = first->ncontrol, to->nwound = first->nwound,
     to->ncontact = first->ncontact, to->nbent = first->nbent, to->nsurface = first->nsurface, to->surfaces = first->surfaces;
     to->nsignal = first->nsignal, to->signals = first->signals, to->clock = NULL,
-    to->wound = to->by_target = to->by_wound = to->by_bent = NULL, to->time = 0;
+    to->wound = to->by_target = to->by_wound = to->by_bent = to->by_contact = NULL, to->time = 0;
     to->frames = first->frames, to->dof_adr = first->dof_adr, to->in_order = first->in_order, to->passive = first->passive;
     to->slides = first->slides, to->rubs = first->rubs, to->adds = first->adds, to->fast = first->fast, to->published = first->published, to->stream = first->stream;
     model_step_size(to, dt);

@@ -234,6 +234,22 @@ void change_contact_friction(ctn_model *v, int link, double friction)
         if (s->flags & LOAD_TOUCHES && (link >= 0 ? s->link == link : !s->rubs)) s->friction = friction;
 }
 
+void contact_gradients(const ctn_model *m, const ctn_parameter *list, int count, const double *by_contact, double *grad)
+{
+    for (int k = 0; k < count; k++) {
+        // stiffness goes by 1/depth, critical relaxation by its root
+        grad[k] = list[k].kind == CTN_GROUND_DEPTH && m->critical ? by_contact[2 * m->ncontact] * m->relaxation / (2 * m->depth) : 0;
+        for (const point_load *s = m->loads; s < m->loads + m->nload; s++) {
+            bool own = s->rubs;
+            if (!(s->flags & LOAD_TOUCHES)) continue;
+            const double *const by = by_contact + 2 * s->contact;
+            for (int i = 0; i < count; i++) own = own || (list[i].kind == CTN_CONTACT_FRICTION && list[i].index == s->link);
+            if (list[k].kind == CTN_GROUND_DEPTH) grad[k] -= by[1] * s->grip / m->depth;
+            else if (list[k].kind == CTN_CONTACT_FRICTION ? list[k].index == s->link : !own) grad[k] += by[0];
+        }
+    }
+}
+
 // ---- a start in the ground, or in what else is fixed
 
 #define DEEP 10  // times the depth at rest
