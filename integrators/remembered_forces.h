@@ -82,6 +82,7 @@ KERNEL void tell_contact(const lane_model *m, const remembered *R, const loads_w
     x[0] = at.x, x[1] = at.y, x[2] = at.z, x[3] = F.f.x, x[4] = F.f.y, x[5] = F.f.z;
     x[6] = negate(on.gap);
     x[7] = sel(gt(l, rset(0)), sel(F.sticks, rset(CTN_STICKS), rset(CTN_SLIDES)), rset(CTN_APART));
+    store3(x + 8, F.torque);
 }
 
 /// The normal forces on the contact points of a sensor, or the force of the ground there, after place_loads(). Where nothing is

@@ -19,7 +19,7 @@ static const char scene_text[] =
     "size: [0.2, 0.2, 0.1]}]}\n"
     "  - {name: ball, position: [1, 0, 0.2], joint: free, mass: 3, inertia: [0.02, 0.02, 0.02, 0, 0, 0], shapes: [{type: "
     "sphere, radius: 0.1}]}\n";
-enum { POINTS = 9, NUMBERS = 8 * POINTS };
+enum { POINTS = 9, EACH = 11, NUMBERS = EACH * POINTS };
 
 static void setup(void)
 {
@@ -53,10 +53,10 @@ START_TEST(recording)
     double carried[2] = {0, 0};
     int touching = 0;
     for (int k = 0; k < POINTS; k++) {
-        const double *const at = x + 20 * NUMBERS + 8 * k;
+        const double *const at = x + 20 * NUMBERS + EACH * k;
         carried[k == 8] += at[5], touching += at[7] > 0;
         ck_assert(link[k] == (k == 8) && radius[k] == (k == 8 ? 0.1 : 0));
-        ck_assert(fabs(middle[3 * k]) == (k == 8 ? 0 : 0.1) && x[8 * k + 7] == 0 && x[8 * k + 5] == 0);
+        ck_assert(fabs(middle[3 * k]) == (k == 8 ? 0 : 0.1) && x[EACH * k + 7] == 0 && x[EACH * k + 5] == 0);
         ck_assert_msg((at[7] > 0) == (at[6] > 0) && fabs(at[2] + at[6]) < 1e-15, "depth %g at %g", at[6], at[2]);
     }
     ck_assert_msg(fabs(carried[0] - 2 * 9.81) < 1e-6 && fabs(carried[1] - 3 * 9.81) < 1e-6, "%g, %g N", carried[0], carried[1]);
@@ -66,7 +66,7 @@ START_TEST(recording)
     EXPECT(0, "identical: 1 world", "replay", "a.h5", "--verify");
     EXPECT(0, "", "run", "scene.yaml", "-q", "--out", "b.h5", "--every", "10", "--engine", "scalar");
     EXPECT(0, "", "diff", "a.h5", "b.h5");
-    spoil("b.h5", "contacts", 20 * NUMBERS + 8 * 8 + 5);
+    spoil("b.h5", "contacts", 20 * NUMBERS + EACH * 8 + 5);
     EXPECT(1, "contact.ball.0.fz", "diff", "a.h5", "b.h5");
     EXPECT(1, "link 'ball': contact.ball.0.fz is ", "replay", "b.h5", "--verify");
     EXPECT(0, "", "run", "plain.yaml", "-q", "--steps", "3", "--out", "c.h5");
@@ -116,7 +116,7 @@ START_TEST(csv)
     for (int k = 0; k < NUMBERS; k++) ck_assert(x[COLUMNS - NUMBERS + k] == contacts[20 * NUMBERS + k]);
     ck_assert(x[2 + 14 + 12 + 38] == depth[20] && x[2 + 14 + 12 + 35] == touching[20]);
     ck_assert(strstr(text, ",stats.corrections,stats.touching,stats.sticking,stats.sliding,stats.depth,pose.box.x,"));
-    ck_assert(strstr(text, ",contact.box.0.x,contact.box.0.y,") && strstr(text, ",contact.ball.0.depth,contact.ball.0.touch\n"));
+    ck_assert(strstr(text, ",contact.box.0.x,contact.box.0.y,") && strstr(text, ",contact.ball.0.depth,contact.ball.0.touch,contact.ball.0.tx,contact.ball.0.ty,contact.ball.0.tz\n"));
     ck_assert(!strstr(plain, "contact") && !strstr(plain, "stats.depth") && strstr(plain, "stats.frozen_residual,pose"));
     free(text), free(plain), free(contacts), free(depth), free(touching);
     EXPECT(0, "", "run", "plain.yaml", "-q", "--steps", "3", "--out", "p.h5");

@@ -64,7 +64,7 @@ static bool run_worlds(ctn_batch *b, const ctn_model *m, const double *q, const 
         for (size_t w = 0; w < WORLDS; w++) whole = whole && stats[w].steps == 1 && !stats[w].fallbacks;
         ck_assert_int_eq(ctn_batch_contacts(b, felt, &err), CTN_OK);
         for (size_t i = 0; i < WORLDS * n; i++)
-            touches[(size_t)k * WORLDS * n + i] = (signed char)felt[i * CTN_CONTACT_NUMBERS + CTN_CONTACT_NUMBERS - 1];
+            touches[(size_t)k * WORLDS * n + i] = (signed char)felt[i * CTN_CONTACT_NUMBERS + 7];
     }
     ctn_batch_state(b, q_end, v_end);
     free(all_q), free(all_v), free(felt);

@@ -124,6 +124,10 @@ START_TEST(spin)
     const double got = (later[5] - first[5]) / (n * ways[_i].dt), want = -0.001 * 2 * 9.81 / 0.008;
     // order 2 brakes what turns by the cube of the angle of a step
     ck_assert_msg(fabs(got - want) < (_i == 0 ? 0.2 : _i == 1 ? 4e-3 : 1e-3) * fabs(want), "%g rad/s2, not %g", got, want);
+    double told[CTN_CONTACT_NUMBERS];  // the torque is that of friction as it is told
+    ctn_batch_contacts(b, told, NULL);
+    ck_assert_msg(fabs(told[10] + 0.001 * told[5]) < 1e-12 && told[5] > 19 && fabs(told[8]) + fabs(told[9]) < 1e-12,
+                  "a torque of %g N m under %g N", told[10], told[5]);
     ctn_step_stats s;
     ctn_batch_step(b, 16 * n, &s, NULL), ctn_batch_state(b, q, NULL);
     ck_assert(!s.frozen && s.dissipated > 0);

@@ -63,7 +63,7 @@ ctn_status quantities_open(quantities *x, ctn_batch *batch, unsigned keep, ctn_e
         list_one(x, (quantity){"sensors", "model/sensors_unit", "what the scene's sensors say, with noise and delay [number]",
                                .rank = 1, .dims = {sensors}, .now = x->sensors});
     if (contacts)
-        list_one(x, (quantity){"contacts", CONTACTS_UNIT, CONTACTS_ABOUT " [point][8]", .rank = 2,
+        list_one(x, (quantity){"contacts", CONTACTS_UNIT, CONTACTS_ABOUT " [point][11]", .rank = 2,
                                .dims = {contacts, CTN_CONTACT_NUMBERS}, .now = x->contacts});
     if (!x->pose) return CTN_OK;
     x->dyn = ctn_dynamics_create(m, cfg->engine, err);

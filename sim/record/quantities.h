@@ -11,8 +11,8 @@
 /// without.
 enum { KEEP_Q = 1, KEEP_V = 2, KEEP_ENERGY = 4, KEEP_POSE = 8, KEEP_SENSORS = 16, KEEP_CONTACTS = 32, KEEP_ALL = 63 };
 
-#define CONTACTS_UNIT "m, N, m, 1"
-#define CONTACTS_ABOUT "contact points: place x y z, force of the ground x y z, depth, and 0 apart, 1 sticks, 2 slides"
+#define CONTACTS_UNIT "m, N, m, 1, N m"
+#define CONTACTS_ABOUT "contact points: place x y z, force of the ground x y z, depth, 0 apart 1 sticks 2 slides, torque x y z"
 
 enum {
     POSE_NUMBERS = 7,  // position x y z (m), quaternion w x y z, w >= 0; as q of a free joint

@@ -174,14 +174,14 @@ static bool sensors_number(const ctn_model *model, int entry, char *name, size_t
 /// Number `entry` of all contact points together: "contact.foot.0.fz" of the first one of the link 'foot'.
 static bool contacts_number(const ctn_model *model, int entry, char *name, size_t size, const char **unit, int *link)
 {
-    static const char *const parts[CTN_CONTACT_NUMBERS] = {"x", "y", "z", "fx", "fy", "fz", "depth", "touch"};
+    static const char *const parts[CTN_CONTACT_NUMBERS] = {"x", "y", "z", "fx", "fy", "fz", "depth", "touch", "tx", "ty", "tz"};
     const int point = entry / CTN_CONTACT_NUMBERS, part = entry % CTN_CONTACT_NUMBERS;
     ctn_contact_point at, before;
     int number = 0;
     if (!ctn_model_contact(model, point, &at)) return false;
     while (ctn_model_contact(model, point - number - 1, &before) && before.link == at.link) number++;
     snprintf(name, size, "contact.%s.%d.%s", ctn_model_link(model, at.link)->name, number, parts[part]);
-    *unit = part < 3 || part == 6 ? "m" : part < 6 ? "N" : "1", *link = at.link;
+    *unit = part < 3 || part == 6 ? "m" : part < 6 ? "N" : part == 7 ? "1" : "N m", *link = at.link;
     return true;
 }
 

@@ -105,7 +105,7 @@ static bool create_all(hdf5 *f, const record_head *head)
                             "what the scene's sensors say, with noise and delay [record][world][number]");
     if (ok && head->contacts)
         ok = create_growing(f, g++, "contacts", f64, real, 4, contacts, CONTACTS_UNIT,
-                            CONTACTS_ABOUT " [record][world][point][8]");
+                            CONTACTS_ABOUT " [record][world][point][11]");
     f->nset = (int)(g - f->sets), f->senses = head->sensors > 0;
     if (ok && head->hashes)
         ok = create_growing(f, &f->hash, "hash", H5T_STD_U64LE, H5T_NATIVE_UINT64, 2, q, "1",
