@@ -191,6 +191,29 @@ START_TEST(closed_forms)
 }
 END_TEST
 
+/// A box that lies has no changes; one that falls flat, slides and comes to rest has two at each of four corners.
+START_TEST(changes)
+{
+    ctn_error err = {0};
+    ctn_model *const m = model_of(BOX(""));
+    enum { LONG = 400 };
+    ctn_batch_config cfg = config_of(0.005);
+    ctn_tape *const tape = ctn_tape_create(m, &cfg, LONG, &err);
+    double q[7], v[6];
+    long count = 7;
+    ck_assert_int_eq(ctn_tape_contact_changes(tape, &count, &err), CTN_BAD_ARGUMENT);
+    ctn_model_initial_state(m, q, v);
+    ck_assert_int_eq(ctn_tape_run(tape, q, v, NULL, &err), CTN_OK);
+    ck_assert_int_eq(ctn_tape_contact_changes(tape, &count, &err), CTN_OK);
+    ck_assert_int_eq(count, 0);
+    q[2] = 0.0501, v[0] = 3;
+    ck_assert_int_eq(ctn_tape_run(tape, q, v, NULL, &err), CTN_OK);
+    ck_assert_int_eq(ctn_tape_contact_changes(tape, &count, &err), CTN_OK);
+    ck_assert_int_eq(count, 8);  // each lands sliding, and sticks
+    ctn_tape_free(tape), ctn_model_free(m);
+}
+END_TEST
+
 /// What is not there is refused by name, and leaves the gradients as they were.
 START_TEST(refused)
 {
@@ -224,6 +247,7 @@ int main(void)
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, against_differences, 0, GROUND_KINDS);
     tcase_add_test(t, closed_forms);
+    tcase_add_test(t, changes);
     tcase_add_test(t, refused);
     suite_add_tcase(suite, t);
     return run_suite(suite);

@@ -49,6 +49,11 @@ CTN_API ctn_status ctn_tape_run(ctn_tape *tape, const double *q, const double *v
 /// Steps of the run that is recorded that needed fewer stages or had to be halved; 0 if nothing is recorded.
 CTN_API int ctn_tape_fallbacks(const ctn_tape *tape);
 
+/// How often a contact point began or ended to touch, to stick or to slide (ctn_touch), from one recorded step, or part of one, to
+/// the next. Gradients hold for changes of the input so small that none of these moves to another step. CTN_BAD_ARGUMENT if nothing
+/// is recorded.
+CTN_API ctn_status ctn_tape_contact_changes(ctn_tape *tape, long *changes, ctn_error *err);
+
 /// Coordinates q [nq] and velocities v [nv] after `step` steps, 0 .. steps, as ctn_batch_state gives them; either may be NULL.
 /// CTN_BAD_ARGUMENT if the step is not recorded.
 CTN_API ctn_status ctn_tape_state(ctn_tape *tape, int step, double *q, double *v, ctn_error *err);

@@ -12,6 +12,7 @@
 #include "sim/model/parameters.h"
 #include "sim/base/status.h"
 
+#include <catena/contact.h>
 #include <catena/derivatives.h>
 #include <catena/motors.h>
 #include <math.h>
@@ -409,6 +410,26 @@ static ctn_status check_step(const ctn_tape *tape, int step, int most, ctn_error
 {
     if (!tape->recorded) return fail(err, CTN_BAD_ARGUMENT, "nothing is recorded: call ctn_tape_run first");
     if (step < 0 || step > most) return fail(err, CTN_BAD_ARGUMENT, "step: expected 0 to %d, found %d", most, step);
+    return CTN_OK;
+}
+
+ctn_status ctn_tape_contact_changes(ctn_tape *tape, long *changes, ctn_error *err)
+{
+    if (missing(__func__, "tape", tape, err) || missing(__func__, "changes", changes, err)) return CTN_BAD_ARGUMENT;
+    if (check_step(tape, 0, 0, err) != CTN_OK) return CTN_BAD_ARGUMENT;
+    const size_t n = (size_t)tape->model->ncontact;
+    double *const felt = numbers(2 * n * CTN_CONTACT_NUMBERS);
+    if (!felt) return fail(err, CTN_NO_MEMORY, "not enough memory for %zu contact points", n);
+    *changes = 0;
+    for (int p = 0; p <= tape->used && n; p++) {
+        const size_t width = n * CTN_CONTACT_NUMBERS, odd = (size_t)(p % 2);
+        double *const now = felt + odd * width, *const before = felt + (1 - odd) * width;
+        tell(tape, tape->parts[p ? p - 1 : 0].step);
+        put_back(tape, state_at(tape, p));
+        tape->engine->contacts(tape->lanes, &tape->cfg, tape->state, tape->work, 1, now);
+        for (size_t k = 7; k < width && p; k += CTN_CONTACT_NUMBERS) *changes += now[k] != before[k];
+    }
+    free(felt);
     return CTN_OK;
 }
 
