@@ -61,9 +61,11 @@ KERNEL void adjoint_step(const lane_model *m, const ctn_batch_config *cfg, adjoi
     const position_state start = as_position(&W->before), S = as_position(&W->after);
     for (int k = 0; k < m->nwound; k++) before->wound[k] = W->h == 0 ? after->wound[k] : rset(0);
     for (int k = 0; k < m->nv && m->rubs; k++) before->z[k] = W->h == 0 ? after->z[k] : rset(0);
-    for (int k = 0; k < m->ncontact && W->h == 0; k++) before->slip[k] = after->slip[k], before->press[k] = after->press[k];
-    if (W->h == 0) projection_pullback(m, &start, &S, after, &W->ve, W->q_bar, W->v_bar, before);
-    else if (position_based(cfg->method)) ladder_pullback(m, &W->po, &start, &S, after, before, W->tau_bar);
+    if (W->h == 0) {
+        projection_pullback(m, &start, &S, after, &W->ve, W->q_bar, W->v_bar, before);
+        for (int k = 0; k < m->nbent; k++) before->slip[k] = after->slip[k];
+        for (int k = 0; k < m->ncontact; k++) before->press[k] = after->press[k];
+    } else if (position_based(cfg->method)) ladder_pullback(m, &W->po, &start, &S, after, before, W->tau_bar);
     else if (cfg->method == CTN_VARIATIONAL) variational_pullback(m, cfg, &W->va, after, before, W->tau_bar);
     else explicit_pullback(m, cfg->method, W->h, &W->ex, after, before, W->tau_bar);
 }

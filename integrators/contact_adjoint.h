@@ -9,7 +9,7 @@
 /// with the law's gradient g and normal force l. s' is linear in z and u = c - c_k, and l goes by the start through the depth
 /// from which its damper counts alone. The cap m l of g is that of the normal forces `lag`: those at the start, or, in the solve that
 /// corrects friction, those of the solution before; then their gradient goes on to that solution, and through its solve. So does
-/// that of f where a surface is not flat. (docs/theory.md 4.12)
+/// that of f where a surface is not flat. Torsional and rolling friction: rolling_adjoint.h. (docs/theory.md 4.12)
 #ifndef CATENA_CONTACT_ADJOINT_H
 #define CATENA_CONTACT_ADJOINT_H
 
@@ -19,10 +19,11 @@
 #include "integrators/collocation.h"
 #include "integrators/pose_pullback.h"
 #include "integrators/position_step.h"
+#include "integrators/rolling_adjoint.h"
 
 /// Gradients by what a solve takes from contact points besides poses. [ncontact]
 typedef struct {
-    vec3 *slip;  // by how far bristles were bent as the step began
+    vec3 *slip;  // [nbent] by how far bristles were bent as the step began
     real *lag;   // by the normal forces whose friction it has
     vec3 *face;  // by the planes of that, where there are surfaces
 } contact_bars;
@@ -114,10 +115,25 @@ FN void clear_wrenches(const lane_model *m, wrench *w)
 
 FN void clear_contact_bars(const lane_model *m, const contact_bars *bars)
 {
+    for (int k = 0; k < m->nbent; k++) bars->slip[k] = zero3();
     for (int k = 0; k < m->ncontact; k++) {
-        bars->slip[k] = zero3(), bars->lag[k] = rset(0);
+        bars->lag[k] = rset(0);
         if (m->nsurface) bars->face[k] = zero3();
     }
+}
+
+/// Of a point whose body resists turning, under the virtual turn xi, as add_contact_rows(). acts: where its cap is not 0.
+FN void add_turn_rows(const lane_model *m, const solve *W, int k, const solved_touch *t, vec3 xi, mask acts, wrench *start,
+                      const contact_bars *bars)
+{
+    const lane_point_load *s = t->s;
+    const solved_turn T = turn_solved(m, W, k, &t->c, t->share);
+    const vec3 v = turn_rate(&T.T, xi);
+    real *const lag = &bars->lag[s->contact];
+    turn_bristles_pullback(&T, opposite(turn_slope(&T.law, v)), t->share, &bars->slip[turn_slot(m, s)], &start->n);
+    turn_arm_pullback(&T, xi, &start->n);
+    *lag = *lag - sel(acts, dot(T.law.by_press, v), rset(0));
+    if (s->surface) bars->face[s->contact] = sub(bars->face[s->contact], turn_by_face(&T, v));
 }
 
 /// What the virtual motion A->motion gives: gradients by the start, added to q_bar [nv], and to `bars`, all of -y'r.
@@ -143,6 +159,7 @@ KERNEL void add_contact_rows(const lane_model *m, const solve *W, pose_work *A, 
         start->n = add(start->n, scale(cross(rolls, F->g), s->radius));
         damper_pullback(m, W, k, &t, dot(t.c.n, c), start);
         *lag = *lag - by_cap;
+        if (s->rolls) add_turn_rows(m, W, k, &t, xi.w, acts, start, bars);
         if (!s->surface) continue;
         vec3 *const face = &bars->face[s->contact];
         *face = add_scaled(*face, cross(mul(t.c.Qt, F->g), xi.w), s->radius);
@@ -170,8 +187,8 @@ FN kept_bar kept_slip_pullback(const lane_point_load *p, vec3 s, real lag, real 
     return B;
 }
 
-/// Of what contact points remember after the step, with the gradients slip and press [ncontact]: those by x, added to b [nv], by
-/// the start, added to q_bar, and to `bars`.
+/// Of what contact points remember after the step, with the gradients slip [nbent] and press [ncontact]: those by x, added to b
+/// [nv], by the start, added to q_bar, and to `bars`.
 KERNEL void contact_memory_pullback(const lane_model *m, const solve *W, const vec3 *slip, const real *press, pose_work *A,
                                     const contact_bars *bars, real *b, real *q_bar)
 {
@@ -183,18 +200,27 @@ KERNEL void contact_memory_pullback(const lane_model *m, const solve *W, const v
             if (!(s->flags & LOAD_TOUCHES)) continue;
             const solved_touch t = touch_in(m, W, k);
             const kept_bar B = kept_slip_pullback(s, t.c.s, W->lag[s->contact], t.normal.force, slip[s->contact]);
-            const real l = press[s->contact] + B.l;
+            solved_turn T;
+            kept_turn_bar C = {zero3(), zero3(), rset(0), rset(0)};
+            if (s->rolls) {
+                T = turn_solved(m, W, k, &t.c, t.share);
+                C = kept_turn_pullback(&T, W->lag[s->contact], t.normal.force, slip[turn_slot(m, s)]);
+            }
+            const real l = press[s->contact] + B.l + C.l;
             wrench *const to = &load[s->body];
             if (way == 0) {
                 const real by_gap = t.normal.stiffness * l;
                 *to = wrench_add(*to, gradient_of_touch(s, &t.c, along_ground(t.c.face, B.s), by_gap).w);
+                if (s->rolls) to->n = add(to->n, turn_pull(&T.T, C.bent));
                 continue;
             }
             real *const lag = &bars->lag[s->contact];
             bristles_pullback(&t, B.s, rset(1), W->held[k].arm, to, bars);
             damper_pullback(m, W, k, &t, l, to);
-            *lag = *lag + B.lag;
+            *lag = *lag + B.lag + C.lag;
             add_by_contact(m, s, B.friction, B.grip, rset(0)), press_by_contact(m, W, &t, l);
+            if (s->rolls) turn_bristles_pullback(&T, C.bent, rset(1), &bars->slip[turn_slot(m, s)], &to->n);
+            if (s->rolls && s->surface) bars->face[s->contact] = add(bars->face[s->contact], C.face);
         }
         add_joint_rows(m, way ? W->start : W->now, load, way ? q_bar : b);
     }

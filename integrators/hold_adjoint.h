@@ -6,7 +6,7 @@
 /// with those of the chord X = (T(x) - T_k)/h. In lanes where a tree is held, e goes by K and by all the books: motion, gravity,
 /// what joints store and take, and of a contact point
 ///
-///     l (d - d_k) - k (d - d_k)^2/2 + g.P (u + r Q f)
+///     l (d - d_k) - k (d - d_k)^2/2 + g.P (u + r Q f)  (+ g.2 v of friction of turns)
 ///
 /// which its energies and losses come to. Motors on balls, integral terms and other loads are not in here: their steps have no
 /// derivatives where a tree is held (held_unbooked()).
@@ -118,6 +118,22 @@ FN void joint_books_pullback(const lane_model *m, const lane_body *b, const posi
     if ((b->flags & BODY_MOTOR) && b->nv == 1) motor_books_pullback(m, b, W, c, w.x, &A->b[j], &q_bar[j], &rate[j]);
 }
 
+/// The book of a point's friction of turns, with the gradient c: by x and the start, at the way's end, and to A->bars.
+FN void turn_books_pullback(const lane_model *m, position_adjoint *A, int k, const solved_touch *t, real c, int way, vec3 *to)
+{
+    const lane_point_load *s = t->s;
+    const solved_turn T = turn_solved(m, &A->W, k, &t->c, t->share);
+    const vec3 D = scale(T.T.v, rset(2) * c), work = scale(T.law.g, c), bend = turn_slope(&T.law, D);
+    vec3 *const slip = &A->bars.slip[turn_slot(m, s)];
+    if (way == 0) {
+        *to = add(*to, turn_pull(&T.T, add(bend, work)));
+        return;
+    }
+    turn_bristles_pullback(&T, bend, t->share, slip, to), turn_bristles_pullback(&T, work, rset(0), slip, to);
+    A->bars.lag[s->contact] = A->bars.lag[s->contact] + dot(T.law.by_press, D);
+    if (s->surface) A->bars.face[s->contact] = add(A->bars.face[s->contact], turn_by_face(&T, D));
+}
+
 /// The books of contact points, with the gradients c at the roots of their trees: by x added to A->b, by q to q_bar, and to
 /// A->bars.
 KERNEL void touch_books_pullback(const lane_model *m, position_adjoint *A, const real *c_, real *q_bar)
@@ -136,6 +152,7 @@ KERNEL void touch_books_pullback(const lane_model *m, position_adjoint *A, const
             const vec3 D = scale(along_ground(t.c.face, add_scaled(t.u, t.turned, s->radius)), c), work = scale(F->g, c);
             const vec3 bend = add_scaled(scale(D, F->k2), F->t1, (F->k1 - F->k2) * dot(F->t1, D));
             wrench *const to = &A->P.load[s->body];
+            if (s->rolls) turn_books_pullback(m, A, k, &t, c, way, &to->n);
             if (way == 0) {
                 const real by_gap = fmadd(t.normal.stiffness, by_press, sel(lt(t.c.gap, o), by_depth, o));
                 const vec3 along = along_ground(t.c.face, add(bend, work));

@@ -185,7 +185,8 @@ FN void clear_bar(const lane_model *m, const state_bar *bar)
 {
     for (int k = 0; k < m->nv; k++) bar->q[k] = bar->v[k] = rset(0);
     for (int k = 0; k < masses_of(m); k++) bar->V[k] = zero_rate();
-    for (int k = 0; k < m->ncontact; k++) bar->slip[k] = zero3(), bar->press[k] = rset(0);
+    for (int k = 0; k < m->nbent; k++) bar->slip[k] = zero3();
+    for (int k = 0; k < m->ncontact; k++) bar->press[k] = rset(0);
     if (!bar->A) return;  // of alpha that begins anew, too: what it carries is found from q and V
     for (int k = 0; k < m->nv; k++) bar->a[k] = bar->b[k] = rset(0);
     for (int k = 0; k < masses_of(m); k++) bar->A[k] = bar->B[k] = zero_rate();

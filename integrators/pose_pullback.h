@@ -28,7 +28,7 @@
         part(old_rate, real, carries_old(cfg) ? m->nv : 0) part(old, rate_pose, carries_old(cfg) ? masses_of(m) : 0)             \
             part(A, rate_pose, is_alpha(cfg) ? masses_of(m) : 0) part(B, rate_pose, is_alpha(cfg) ? masses_of(m) : 0)            \
                 part(a, real, is_alpha(cfg) ? m->nv : 0) part(b, real, is_alpha(cfg) ? m->nv : 0) part(wound, real, m->nwound)   \
-                    part(z, real, m->rubs ? m->nv : 0) part(slip, vec3, m->ncontact) part(press, real, m->ncontact)
+                    part(z, real, m->rubs ? m->nv : 0) part(slip, vec3, m->nbent) part(press, real, m->ncontact)
 
 typedef struct {
 #define MEMBER(member, type, count) type *member;

@@ -24,7 +24,7 @@ typedef struct {
     const ctn_engine *engine;
     lane_model *lanes;
     void *state, *work;
-    size_t nq, nv, flat, n, contacts;
+    size_t nq, nv, flat, n, contacts, bristles;
     size_t *place;             // [n] where a coordinate of the state, from the nv-th on, is in its flat form
     double *unit;              // [n] what makes it a length or an angle
     const point_load **point;  // [contacts]
@@ -38,7 +38,7 @@ typedef struct {
 static void find_places(fixture *f)
 {
     const ctn_model *m = f->m;
-    const size_t V = f->nq + 2 * f->nv, slip = f->flat - 4 * f->contacts;
+    const size_t V = f->nq + 2 * f->nv, slip = f->flat - f->contacts - 3 * f->bristles;
     size_t at = 0;
     f->place = calloc(f->n + 1, sizeof *f->place), f->unit = numbers(f->n);
     for (; at < f->nv; at++) f->unit[at] = 1;
@@ -46,8 +46,8 @@ static void find_places(fixture *f)
     for (int i = 0; i < m->nbody; i++)
         for (size_t k = 0; k < 12 && (m->bodies[i].flags & BODY_MASS); k++)
             f->unit[at] = f->cfg.dt, f->place[at++] = V + 12 * (size_t)i + k;
-    for (size_t k = 0; k < 3 * f->contacts; k++) f->unit[at] = 1, f->place[at++] = slip + k;
-    for (size_t k = 0; k < f->contacts; k++) f->unit[at] = 1 / f->point[k]->grip, f->place[at++] = slip + 3 * f->contacts + k;
+    for (size_t k = 0; k < 3 * f->bristles; k++) f->unit[at] = 1, f->place[at++] = slip + k;
+    for (size_t k = 0; k < f->contacts; k++) f->unit[at] = 1 / f->point[k]->grip, f->place[at++] = slip + 3 * f->bristles + k;
     ck_assert_uint_eq(at, f->n);
 }
 
@@ -56,7 +56,7 @@ static fixture open_fixture(ctn_model *m, ctn_batch_config cfg, int steps)
     fixture f = {.m = m, .cfg = cfg, .engine = engines_available()[0], .steps = steps};
     ctn_error err = {0};
     f.lanes = engine_model(f.engine, m, cfg.dt);
-    f.nq = (size_t)m->nq, f.nv = (size_t)m->nv, f.contacts = (size_t)m->ncontact;
+    f.nq = (size_t)m->nq, f.nv = (size_t)m->nv, f.contacts = (size_t)m->ncontact, f.bristles = (size_t)m->nbent;
     f.flat = f.engine->flat_size(f.lanes, &f.cfg);
     f.state = aligned_alloc(64, (f.engine->state_size(f.lanes, &f.cfg) + 127) / 64 * 64);
     f.work = aligned_alloc(64, (f.engine->work_size(f.lanes, &f.cfg) + 127) / 64 * 64);
@@ -111,7 +111,7 @@ static void start_flat(const fixture *f, const double *q, const double *v, doubl
 /// What contact point k does in a state: 0 nothing, 1 sticks, 2 slides, by what it remembers.
 static int touch_of(const fixture *f, const double *flat, size_t k)
 {
-    const double *z = flat + f->flat - 4 * f->contacts + 3 * k, l = flat[f->flat - f->contacts + k];
+    const double *z = flat + f->flat - f->contacts - 3 * (f->bristles - k), l = flat[f->flat - f->contacts + k];
     const point_load *s = f->point[k];
     const double bent = s->grip * sqrt(z[0] * z[0] + z[1] * z[1] + z[2] * z[2]);
     return l <= 0 ? 0 : bent < (1 - 1e-9) * s->friction * l ? 1 : 2;
@@ -241,12 +241,13 @@ end:
     free(flat[0]), free(flat[1]);
 }
 
-/// A fall that is checked: on the ground alone, or over obstacles.
-static fixture open_fall(ground_kind kind, uint64_t seed, bool obstacles, int steps)
+/// A fall that is checked: on the ground alone, or over obstacles. turns: with friction of turns.
+static fixture open_fall(ground_kind kind, uint64_t seed, bool obstacles, bool turns, int steps)
 {
     double q[GROUND_MOST], v[GROUND_MOST];
     const double depth = seed % 3 ? 0 : 0.02;
     ctn_model *const m = obstacles ? obstacle_model(kind, seed, depth, q, v) : ground_model(kind, seed, depth, q, v);
+    if (turns) resist_turns(m, seed);
     fixture f = open_fixture(m, config_of(seed % 2 ? 1. / 60 : 1. / 240), seed % 2 ? steps : 3 * steps);
     memcpy(f.q, q, f.nq * sizeof *q), memcpy(f.v, v, f.nv * sizeof *v);
     return f;
@@ -264,7 +265,7 @@ START_TEST(steps_against_differences)
     tally t = {0};
     FOR_SEEDS(seed, 4)
     {
-        fixture f = open_fall((ground_kind)_i, seed, false, 60);
+        fixture f = open_fall((ground_kind)_i, seed, false, false, 60);
         check_fall(&f, seed, &t);
         close_fixture(&f);
     }
@@ -282,11 +283,24 @@ START_TEST(steps_on_obstacles)
     FOR_SEEDS(seed, 4)
     {
         if (seed % 3 == 0) continue;
-        fixture f = open_fall((ground_kind)_i, seed, true, 60);
+        fixture f = open_fall((ground_kind)_i, seed, true, false, 60);
         check_fall(&f, seed, &t);
         close_fixture(&f);
     }
     check_tally(&t, "steps on obstacles");
+}
+END_TEST
+
+START_TEST(steps_that_resist_turns)
+{
+    tally t = {0};
+    FOR_SEEDS(seed, 2)
+    {
+        fixture f = open_fall((ground_kind)_i, seed, _i == GROUND_LOOSE, true, 60);
+        check_fall(&f, seed, &t);
+        close_fixture(&f);
+    }
+    check_tally(&t, "steps that resist turns");
 }
 END_TEST
 
@@ -381,7 +395,7 @@ START_TEST(gradients_of_runs)
     FOR_SEEDS(seed, 8)
     {
         const bool obstacles = seed % 4 == 1 && seed % 3 != 0;
-        fixture fall = open_fall((ground_kind)_i, seed, obstacles, 60), f = fall;
+        fixture fall = open_fall((ground_kind)_i, seed, obstacles, seed % 4 == 3, 60), f = fall;
         ctn_error err = {0};
         f.r = NULL;
         if (ctn_tape_run(fall.r, fall.q, fall.v, fall.tau, &err) != CTN_OK) goto next;
@@ -403,7 +417,7 @@ END_TEST
 START_TEST(same_bits)
 {
     enum { WORLDS = 8 };
-    fixture f = open_fall((ground_kind)_i, 4, false, 60);
+    fixture f = open_fall((ground_kind)_i, 4, false, true, 60);
     double *at[WORLDS + 1], *got[WORLDS], *want[WORLDS], *bar = numbers(f.n), *tau_bar[WORLDS];
     const double *pushed = f.tau;
     rng r = {3};
@@ -480,6 +494,7 @@ int main(void)
     tcase_set_timeout(t, 300);
     tcase_add_loop_test(t, steps_against_differences, 0, GROUND_KINDS);
     tcase_add_loop_test(t, steps_on_obstacles, 0, GROUND_KINDS);
+    tcase_add_loop_test(t, steps_that_resist_turns, 0, GROUND_KINDS);
     tcase_add_loop_test(t, gradients_of_runs, 0, GROUND_KINDS);
     tcase_add_loop_test(t, same_bits, 0, GROUND_KINDS);
     tcase_add_test(t, refused);

@@ -170,3 +170,14 @@ ctn_model *obstacle_model(ground_kind kind, uint64_t seed, double depth, double 
 {
     return falling_model(kind, seed, depth, true, q, v);
 }
+
+void resist_turns(ctn_model *m, uint64_t seed)
+{
+    rng r = {seed};
+    for (int k = 0; k < m->nload; k++) {
+        point_load *const o = &m->loads[k];
+        if (!(o->flags & LOAD_TOUCHES)) continue;
+        o->torsional = rng_uniform(&r, 0, 0.02), o->rolling = rng_uniform(&r, 0, 0.01), o->rolls = 1;
+    }
+    m->nbent = 2 * m->ncontact;
+}

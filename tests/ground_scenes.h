@@ -22,6 +22,9 @@ ctn_model *ground_model(ground_kind kind, uint64_t seed, double depth, double *q
 /// The same over a ground with random obstacles, and, every third seed, a terrain.
 ctn_model *obstacle_model(ground_kind kind, uint64_t seed, double depth, double *q, double *v);
 
+/// Gives all contact points of a random model torsional and rolling friction.
+void resist_turns(ctn_model *m, uint64_t seed);
+
 enum { GROUND_MOST = 96 };
 
 #endif

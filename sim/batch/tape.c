@@ -100,11 +100,8 @@ static bool touching_steps(const ctn_model *m, const ctn_batch_config *cfg, ctn_
         fail(err, CTN_UNAVAILABLE, "terrain: it has no derivatives in this version; take the `ground`, or obstacles");
         return false;
     }
-    const char *const law = m->published            ? "law: as-published"
-                            : m->nbent > m->ncontact ? "torsional or rolling friction"
-                                                     : NULL;
-    if (law) {
-        fail(err, CTN_UNAVAILABLE, "contact: %s has no derivatives in this version; take friction of Coulomb alone", law);
+    if (m->published) {
+        fail(err, CTN_UNAVAILABLE, "contact: law: as-published has no derivatives in this version; take friction of Coulomb");
         return false;
     }
     if (order2) return true;
