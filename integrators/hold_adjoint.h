@@ -8,8 +8,8 @@
 ///
 ///     l (d - d_k) - k (d - d_k)^2/2 + g.P (u + r Q f)  (+ g.2 v of friction of turns)
 ///
-/// which its energies and losses come to. Motors on balls, integral terms and other loads are not in here: their steps have no
-/// derivatives where a tree is held (held_unbooked()).
+/// which its energies and losses come to. What a motor that stores U books is U(x) - U(q) and, at the rate w of the end, the
+/// power of that spring there less its own.
 #ifndef CATENA_HOLD_ADJOINT_H
 #define CATENA_HOLD_ADJOINT_H
 
@@ -24,26 +24,10 @@ typedef struct {
     real *c;            // [nbody] likewise: the gradients by what is created
     rate_pose *V;       // [bodies with mass] gradients by the chords
     real *rate;         // [nv] and by their rates
+    real *wound;        // [nwound] gradients by integral terms after the step
 } hold_adjoint;
 
 FN mask held_lanes(const kept_motion *H) { return lt(H->inner, rset(1)); }
-
-/// Lanes in which a tree is held whose books are not all in here.
-KERNEL mask held_unbooked(const lane_model *m, const kept_motion *kept)
-{
-    mask some = none_of();
-    for (int r = 0; r < m->nbody; r = m->bodies[r].end) {
-        bool booked = true;
-        for (int i = r; i < m->bodies[r].end; i++) {
-            const lane_body *b = &m->bodies[i];
-            if ((b->flags & BODY_MOTOR) && (b->kind == JOINT_BALL || m->motors[b->motor].wound >= 0)) booked = false;
-            for (int k = b->load; k < b->loads_end && (b->flags & BODY_LOAD); k++)
-                if (!(m->loads[k].flags & LOAD_TOUCHES)) booked = false;
-        }
-        if (!booked) some = either(some, held_lanes(&kept[r]));
-    }
-    return some;
-}
 
 FN real columns_dot(rate_pose a, rate_pose b)
 {
@@ -65,14 +49,16 @@ FN vec3 chord_rates(const lane_body *b, const solve *W)
     return scale(u, W->in.inv_h);
 }
 
-/// What the motor of a body books with the gradient c: gradients by x, q and the rate w.
+/// What the motor of a body books with the gradient c: gradients by x, q, the rate w, and its integral term [nwound].
 FN void motor_books_pullback(const lane_model *m, const lane_body *b, const solve *W, real c, real w, real *x_bar, real *q_bar,
-                             real *w_bar)
+                             real *w_bar, real *wound_bar)
 {
-    const lane_motor a = motor_in_step(m, b, &W->in);
+    const lane_motor a = motor_now(m, b), end = motor_in_step(m, b, &W->in);
     const real o = rset(0), x = W->in.x[b->qadr], q = W->in.q[b->qadr], h = W->in.h;
     const mask stores = gt(a.kp, o);
-    const motor_answer A = motor_answer_at(&a, x, w);
+    real y = motor_demand(&a, x, w);
+    if (a.wound >= 0) y = y + wound_of_step(&a, &end, b, &W->in);
+    const motor_answer A = answer_of(&a, y, a.gear * w);
     const saturated at_x = bounded(&a, fmadd(a.kp, fnmadd(a.gear, x, a.target[0]), a.feedforward[0]));
     const saturated at_q = bounded(&a, fmadd(a.kp, fnmadd(a.gear, q, a.target[0]), a.feedforward[0]));
     const real Sx = sel(stores, at_x.force, o), Sq = sel(stores, at_q.force, o), slope = sel(stores, at_x.slope, o);
@@ -81,11 +67,35 @@ FN void motor_books_pullback(const lane_model *m, const lane_body *b, const solv
     *q_bar = *q_bar + c * a.gear * Sq;
     *w_bar = *w_bar + (way * a.gear * (a.kd * A.by_y + A.by_turn) - c * h * a.gear * (A.force - Sx));
     if (m->by_target) add_by_target(m, &a, c * (Sx - Sq) - way * target_gain(&a) * gap);
+    if (a.wound >= 0) wound_bar[a.wound] = wound_bar[a.wound] - way * A.by_y;
 }
 
-/// The books of a joint: gradients by x added to b, by q to q_bar, by its rates to rate, by tau to tau_bar [nv].
+/// The same of a motor on a ball, which turns at w: pull is what kp asks for, bounded, and the torque of the spring.
+FN void ball_motor_books_pullback(const lane_model *m, const lane_body *b, const solve *W, real c, vec3 w, real *x_bar,
+                                  real *q_bar, real *w_bar)
+{
+    const lane_motor a = motor_in_step(m, b, &W->in);
+    const quat x = ball_way(&a, quat_load(W->in.x + b->qadr)), q = ball_way(&a, quat_load(W->in.q + b->qadr));
+    const bounded_torque pull = bound_torque(ball_pull(&a, x), a.effort), all = bound_torque(ball_demand(&a, x, w), a.effort);
+    const vec3 from = bound_torque(ball_pull(&a, q), a.effort).torque, way = scale(w, c * W->in.h);
+    const vec3 by_pull = smul(pull.slope, way), by_all = smul(all.slope, way);
+    add_joint_vector(b, x_bar, sub(ball_stiffness_transposed(&a, x, sub(by_all, by_pull)), scale(pull.torque, c)));
+    add_joint_vector(b, q_bar, scale(from, c));
+    add_joint_vector(b, w_bar, add_scaled(scale(sub(pull.torque, all.torque), c * W->in.h), by_all, a.kd));
+    if (!m->by_target) return;
+    if (a.type != MOTOR_POSITION) {
+        add_by_ball_target(m, &a, scale(by_all, negate(target_gain(&a))));
+        return;
+    }
+    const vec3 stored = exp_pullback(load3(a.target), scale(sub(pull.torque, from), c));
+    const vec3 driven = add(by_rotation(&a, x, sub(by_pull, by_all)), by_followed(&a, scale(by_all, negate(a.kd))));
+    add_by_ball_target(m, &a, add(stored, driven));
+}
+
+/// The books of a joint: gradients by x added to b, by q to q_bar, by its rates to rate, by tau to tau_bar [nv], by integral
+/// terms to wound_bar [nwound].
 FN void joint_books_pullback(const lane_model *m, const lane_body *b, const position_adjoint *A, real c, real *q_bar, real *rate,
-                             real *tau_bar)
+                             real *tau_bar, real *wound_bar)
 {
     const solve *W = &A->W;
     const int j = b->vadr;
@@ -115,7 +125,9 @@ FN void joint_books_pullback(const lane_model *m, const lane_body *b, const posi
         A->b[j] = A->b[j] + by, q_bar[j] = q_bar[j] - by;
         m->by_bent[j] = m->by_bent[j] + (by - c * friction_potential(b, W->in.z[j]).g);
     }
-    if ((b->flags & BODY_MOTOR) && b->nv == 1) motor_books_pullback(m, b, W, c, w.x, &A->b[j], &q_bar[j], &rate[j]);
+    if (!(b->flags & BODY_MOTOR)) return;
+    if (b->kind == JOINT_BALL) ball_motor_books_pullback(m, b, W, c, w, A->b, q_bar, rate);
+    else motor_books_pullback(m, b, W, c, w.x, &A->b[j], &q_bar[j], &rate[j], wound_bar);
 }
 
 /// The book of a point's friction of turns, with the gradient c: by x and the start, at the way's end, and to A->bars.
@@ -134,20 +146,68 @@ FN void turn_books_pullback(const lane_model *m, position_adjoint *A, int k, con
     if (s->surface) A->bars.face[s->contact] = add(A->bars.face[s->contact], turn_by_face(&T, D));
 }
 
-/// The books of contact points, with the gradients c at the roots of their trees: by x added to A->b, by q to q_bar, and to
-/// A->bars.
-KERNEL void touch_books_pullback(const lane_model *m, position_adjoint *A, const real *c_, real *q_bar)
+/// The book of another load, with the gradient c: by where its point ends (way 0) or starts, to the wrench `to` there. With the
+/// point's way u, its start at the distance d from the anchor, and the turn a of its link:
+///
+///     k u.(d + u/2) - F.u - T.a + u.C u/h,    drag that slips: g(u/h - flow).u
+FN void load_book_pullback(const lane_model *m, const solve *W, int k, real c, int way, wrench *to)
+{
+    const lane_point_load *s = &m->loads[k];
+    const load_state *at = &W->held[k];
+    const mat3 R_k = W->start[s->body].R, R = W->now[s->body].R;
+    const vec3 arm = mul(R, load3(s->point)), u = add(W->body[s->body].dp, sub(arm, at->arm)), t = at->axis;
+    if (s->flags & LOAD_SLIPS) {
+        const vec3 slip = sub(scale(u, W->in.inv_h), at->stream.flow);
+        const drag_force D = drag_of(s, t, slip, W->in.inv_h);
+        const vec3 by_rate = scale(drag_slope(&D, t, u), c), f = add_scaled(scale(D.g, c), by_rate, W->in.inv_h);
+        if (way == 0) {
+            *to = wrench_add(*to, force_at(arm, f));
+            return;
+        }
+        const vec3 by_height = vec(rset(0), rset(0), dot(at->stream.shear, by_rate));
+        *to = wrench_add(*to, force_at(at->arm, opposite(add(f, by_height))));
+        if (s->flags & LOAD_AXIAL) to->n = add_scaled(to->n, drag_by_turn(s, &D, t, slip, u), c);
+        return;
+    }
+    const bool turns = s->flags & LOAD_TURNS;
+    const vec3 turned = turns ? scale(mul(R_k, axes_increment(R_k, R)), c) : zero3();
+    const vec3 torque = turns ? scale(torque_terms(at->T, R_k, R).g, c) : zero3();
+    const vec3 braked = scale(add_axial_drag(scale(u, s->damping), s, t, u, rset(1)), rset(2) * W->in.inv_h);
+    const vec3 steady = sub(add_scaled(braked, at->gap, s->stiffness), at->F);
+    if (way == 0) {
+        *to = wrench_add(*to, force_at(arm, scale(add_scaled(steady, u, s->stiffness), c)));
+        to->n = mul_add(to->n, R, torque);
+        return;
+    }
+    *to = wrench_add(*to, force_at(at->arm, scale(steady, negate(c))));
+    to->n = sub(to->n, mul(R_k, torque));
+    if (s->flags & LOAD_FOLLOWS) to->n = add(to->n, add(scale(cross(u, at->F), c), cross(turned, at->T)));
+    else if (s->flags & LOAD_AXIAL) {  // by the axis: drag, and what it makes of the current
+        const vec3 flow = load3(s->flow), slip = sub(scale(u, rset(2) * W->in.inv_h), flow);
+        const vec3 by_axis = sub_scaled(scale(slip, dot(t, u)), u, dot(t, flow));
+        to->n = add_scaled(to->n, cross(t, by_axis), c * s->axial);
+    }
+    if (s->motor)
+        thrust_target_pullback(m, s, push_force(m, s, R_k), push_torque(m, s, R_k), scale(u, negate(c)), opposite(turned));
+}
+
+/// The books of loads, with the gradients c at the roots of their trees: by x added to A->b, by q to q_bar, and to A->bars.
+KERNEL void load_books_pullback(const lane_model *m, position_adjoint *A, const real *c_, real *q_bar)
 {
     const solve *W = &A->W;
     for (int way = 0; way < 2; way++) {  // the end, the start
         clear_wrenches(m, A->P.load);
         for (int k = 0; k < m->nload; k++) {
             const lane_point_load *s = &m->loads[k];
-            if (!(s->flags & LOAD_TOUCHES)) continue;
+            const real c = c_[s->body];
+            if (!(s->flags & LOAD_TOUCHES)) {
+                load_book_pullback(m, W, k, c, way, &A->P.load[s->body]);
+                continue;
+            }
             const solved_touch t = touch_in(m, W, k);
             const friction_law *F = &t.rub;
             const load_state *at = &W->held[k];
-            const real c = c_[s->body], o = rset(0), sinks = depth_of(t.c.gap) - depth_of(t.c.before);
+            const real o = rset(0), sinks = depth_of(t.c.gap) - depth_of(t.c.before);
             const real by_depth = c * fnmadd(s->grip, sinks, t.normal.force), by_press = c * sinks;
             const vec3 D = scale(along_ground(t.c.face, add_scaled(t.u, t.turned, s->radius)), c), work = scale(F->g, c);
             const vec3 bend = add_scaled(scale(D, F->k2), F->t1, (F->k1 - F->k2) * dot(F->t1, D));
@@ -174,7 +234,8 @@ KERNEL void touch_books_pullback(const lane_model *m, position_adjoint *A, const
 }
 
 /// From the gradients V and rate of `after`, by what was kept, to those by the chords, in H->V and H->rate; and what goes through
-/// the books: added to A->b, to q and rates of `before`, and to tau_bar [nv]; H->c.
+/// the books: added to A->b, to q and rates of `before`, and to tau_bar [nv]; H->c. H->wound: with what these have of integral
+/// terms.
 KERNEL void hold_pullback(const lane_model *m, position_adjoint *A, hold_adjoint *H, const state_bar *after,
                           const state_bar *before, real *tau_bar)
 {
@@ -183,6 +244,7 @@ KERNEL void hold_pullback(const lane_model *m, position_adjoint *A, hold_adjoint
     bool any = false;
     for (int k = 0; k < m->nv; k++) H->rate[k] = after->v[k];
     for (int k = 0; k < masses_of(m); k++) H->V[k] = after->V[k];
+    for (int k = 0; k < m->nwound; k++) H->wound[k] = after->wound[k];
     for (int r = 0, column = 0; r < m->nbody; r = m->bodies[r].end) {
         const lane_body *const top = &m->bodies[r];
         const bool free = top->kind == JOINT_TRANSLATION;
@@ -223,7 +285,7 @@ KERNEL void hold_pullback(const lane_model *m, position_adjoint *A, hold_adjoint
                 if (b->flags & BODY_ARMATURE) before->v[n] = fnmadd(c * J, W->in.rate[n], before->v[n]);
             }
             if (b->flags & BODY_ARMATURE) add_joint_vector(b, H->rate, scale(chord_rates(b, W), by_inner * given(b)->armature));
-            joint_books_pullback(m, b, A, c, before->q, H->rate, tau_bar);
+            joint_books_pullback(m, b, A, c, before->q, H->rate, tau_bar, H->wound);
             if (!(b->flags & BODY_MASS)) continue;
             const rate_pose X = chord_rate(W->start[i].R, W->now[i].R, W->body[i].dp, W->in.inv_h);
             H->V[k] = columns_add_scaled(columns_add_scaled(zero_rate(), H->V[k], keeps), times_mass(b, X), c + by_inner);
@@ -232,7 +294,7 @@ KERNEL void hold_pullback(const lane_model *m, position_adjoint *A, hold_adjoint
             add_momentum_columns(b, by, &H->V[k++]);
         }
     }
-    if (any) touch_books_pullback(m, A, H->c, before->q);
+    if (any) load_books_pullback(m, A, H->c, before->q);
 }
 
 /// After the solve: what the kinetic energies before the step add to the gradients by its V.

@@ -158,6 +158,7 @@ FN kept_motion kept_of_tree(const solved_part *Q, tree_books B, real kinetic, ve
 /// [nbody].
 KERNEL void find_kept(const lane_model *m, const position_state *S, const solved_part *Q, real h, kept_motion *kept)
 {
+    if (!Q->more) wind_part(m, &Q->one->W.in);
     for (int r = 0; r < m->nbody; r = m->bodies[r].end) {
         const lane_body *const top = &m->bodies[r];
         kept[r].inner = kept[r].whole = rset(1), kept[r].middle = zero3();

@@ -203,6 +203,14 @@ FN terms3 joint_terms3(const lane_model *m, const lane_body *b, const terms_inpu
     return t;
 }
 
+/// The integral term of a motor on a joint of one degree of freedom after a step.
+FN real wound_of_step(const lane_motor *a, const lane_motor *end, const lane_body *b, const terms_input *in)
+{
+    const real x = in->x[b->qadr], u = in->u[b->vadr], slack = in->slack ? in->slack[b->vadr] : rset(0);
+    const real to = fmadd(end->kp - a->kp, fnmadd(a->gear, x, end->target[0]), end->feedforward[0] - a->feedforward[0]);
+    return wound_after(a, x, in->drag * (u - slack), in->wound[a->wound], to);
+}
+
 /// Integral terms `wound` [nwound] after a step, in the lanes `where`.
 KERNEL void wind_step(const lane_model *m, const terms_input *in, mask where, real *wound)
 {
@@ -217,11 +225,7 @@ KERNEL void wind_step(const lane_model *m, const terms_input *in, mask where, re
             const vec3 more = add_scaled(sub(load3(end.feedforward), load3(a.feedforward)), ball_error(&a, x), end.kp - a.kp);
             const vec3 next = ball_wound_after(&a, x, scale(sub(u, slack), in->drag), load3(in->wound + at), more);
             store3(wound + at, sel3(where, next, load3(wound + at)));
-        } else {
-            const real x = in->x[b->qadr], u = in->u[b->vadr], slack = in->slack ? in->slack[b->vadr] : rset(0);
-            const real to = fmadd(end.kp - a.kp, fnmadd(a.gear, x, end.target[0]), end.feedforward[0] - a.feedforward[0]);
-            wound[at] = sel(where, wound_after(&a, x, in->drag * (u - slack), in->wound[at], to), wound[at]);
-        }
+        } else wound[at] = sel(where, wound_of_step(&a, &end, b, in), wound[at]);
     }
 }
 

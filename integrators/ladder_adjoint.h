@@ -129,8 +129,7 @@ KERNEL mask touching_prepare(const lane_model *m, const ctn_batch_config *cfg, r
     const solved_part Q = solution_with(m, L, NULL);
     find_kept(m, before, &Q, h, A->hold.kept);
     clock_now(m, h, 1);
-    const mask found = both(N.converged, same_numbers(L->one.x, after->q, m->nq));
-    return both(found, not_(held_unbooked(m, A->hold.kept)));
+    return both(N.converged, same_numbers(L->one.x, after->q, m->nq));
 }
 
 /// Makes the step of size h from `before` once more in one way, 0 .. ladder_ways() - 1, and factors its Jacobian. Returns where
@@ -266,10 +265,10 @@ KERNEL void touching_pullback(const lane_model *m, ladder_adjoint *A, const posi
     position_begin_pullback(m, one, after, before);
     one->bars.slip = before->slip;
     clear_contact_bars(m, &one->bars);
-    step_wound_pullback(m, one, after->wound, before->q, NULL);
     step_bent_pullback(m, one, after->z, before->q);
     contact_memory_pullback(m, &one->W, after->slip, after->press, &one->P, &one->bars, one->b, before->q);
     hold_pullback(m, one, &A->hold, after, before, tau_bar);
+    step_wound_pullback(m, one, A->hold.wound, before->q, NULL);
     way_pullback(m, one, A->hold.V, A->hold.rate, one->W.in.inv_h, before->q);
     solve_pullback(m, one, before->V, before, tau_bar);
     hold_start_pullback(m, &A->hold, start->V, before->V);

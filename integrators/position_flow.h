@@ -100,16 +100,21 @@ FN void add_load_part(energy_flow *F, const lane_model *m, const position_work *
     if (s->flags & LOAD_TURNS) F->work = F->work + dot(w.n, mul(R, axes_increment(P->W.start[s->body].R, R)));
 }
 
+/// Integral terms now are those by which energy passes through motors in a part: as the coordinates of these.
+KERNEL void wind_part(const lane_model *m, const terms_input *in)
+{
+    if (!m->nwound) return;
+    clock_now(m, in->h, 1);
+    hold_wound(m, in->wound), wind_step(m, in, not_(none_of()), m->wound);
+    for (int k = 0; k < m->nwound && in->slack; k++) m->wound[k] = rset(0.5) * (in->wound[k] + m->wound[k]);
+}
+
 /// All of them.
 KERNEL energy_flow step_flow(const lane_model *m, const position_work *P)
 {
     energy_flow F = no_flow();
     const terms_input *in = &P->W.in;
-    if (m->nwound) {  // as the coordinates of motors
-        clock_now(m, in->h, 1);
-        hold_wound(m, in->wound), wind_step(m, in, not_(none_of()), m->wound);
-        for (int k = 0; k < m->nwound && in->slack; k++) m->wound[k] = rset(0.5) * (in->wound[k] + m->wound[k]);
-    }
+    wind_part(m, in);
     for (int i = 0; i < m->nbody; i++) add_joint_part(&F, m, &m->bodies[i], P);
     F.dissipated = F.dissipated + friction_loss(m, in->z, P->u);
     for (int k = 0; k < m->nload; k++) add_load_part(&F, m, P, k);

@@ -3,6 +3,7 @@
 /// difference, the step has a kink: such a comparison is left out, and counted.
 #include "sim/engine/engine.h"
 #include "sim/model/model.h"
+#include "sim/model/parameters.h"
 #include "tests/ground_scenes.h"
 #include "tests/suite.h"
 #include "tests/tangent.h"
@@ -46,6 +47,7 @@ static void find_places(fixture *f)
     for (int i = 0; i < m->nbody; i++)
         for (size_t k = 0; k < 12 && (m->bodies[i].flags & BODY_MASS); k++)
             f->unit[at] = f->cfg.dt, f->place[at++] = V + 12 * (size_t)i + k;
+    for (size_t k = slip - (size_t)m->nwound; k < slip; k++) f->unit[at] = 0.01, f->place[at++] = k;  // m/(N m)
     for (size_t k = 0; k < 3 * f->bristles; k++) f->unit[at] = 1, f->place[at++] = slip + k;
     for (size_t k = 0; k < f->contacts; k++) f->unit[at] = 1 / f->point[k]->grip, f->place[at++] = slip + 3 * f->bristles + k;
     ck_assert_uint_eq(at, f->n);
@@ -291,6 +293,109 @@ START_TEST(steps_on_obstacles)
 }
 END_TEST
 
+/// Tells motors u [ncontrol], of a variant of the model.
+static void tell(const fixture *f, const double *u)
+{
+    const int count = f->m->ncontrol;
+    double dt = f->cfg.dt;
+    ctn_parameter *const list = calloc((size_t)count + 1, sizeof *list);
+    ctn_model_target_parameters(f->m, list);
+    parameters *const p = parameters_create(f->m, list, count, NULL);
+    ctn_model *const variant = parameters_variant(p);
+    parameters_apply(p, u, variant, &dt);
+    f->engine->model_load((const ctn_model *const[]){variant}, &dt, f->lanes);
+    free(variant), parameters_free(p), free(list);
+}
+
+/// A, B and U of the step from the flat state `from` to `to` along random ways: of coordinates, of what else the state has, of
+/// forces, of targets, and of all together; against differences.
+static void check_ways(const fixture *f, int step, const double *from, const double *to, const double *tau, uint64_t seed,
+                       tally *t)
+{
+    const size_t n = f->n, nv = f->nv, nu = (size_t)f->m->ncontrol, all = n + nv + nu;
+    const double e = 1e-6;
+    ctn_error err = {0};
+    rng r = {seed * 977 + (uint64_t)step};
+    double *A = numbers(n * n), *B = numbers(n * nv), *U = numbers(n * nu), *d = numbers(all), *one = numbers(f->flat),
+           *pushed = numbers(nv), *u = numbers(nu), *told = numbers(nu), *got[STENCIL];
+    for (int s = 0; s < STENCIL; s++) got[s] = numbers(n);
+    ck_assert_msg(ctn_step_target_jacobian(f->r, step, A, B, U, &err) == CTN_OK, "seed %llu: %s", (unsigned long long)seed,
+                  err.message);
+    ctn_model_targets(f->m, told);
+    const double force = 1 / (largest(B, n * nv) * 0.01 + 1e-9), target = 1 / (largest(U, n * nu) * 0.01 + 1e-9);
+    for (int kind = 0; kind < 5; kind++) {
+        bool smooth = true;
+        for (size_t j = 0; j < all; j++) {
+            const int what = j < nv ? 0 : j < n ? 1 : j < n + nv ? 2 : 3;
+            const double unit = what == 0 ? 1 : what == 1 ? 0.1 / f->unit[j] : what == 2 ? force : target;
+            const size_t press = n - f->contacts, slip = press - 3 * f->bristles;
+            // what lies apart or slides is at an edge of what it may remember
+            const bool edge = j >= slip && j < n && touch_of(f, from, j < press ? (j - slip) / 3 % f->contacts : j - press) != 1;
+            d[j] = (what == kind || kind == 4) && !edge ? unit * rng_uniform(&r, -1, 1) : 0;
+        }
+        for (int s = 0; s < STENCIL && smooth; s++) {
+            flat_move(f->m, places_of(f), from, d, node(s) * e, one);
+            for (size_t j = 0; j < nv; j++) pushed[j] = tau[j] + node(s) * e * d[n + j];
+            for (size_t j = 0; j < nu; j++) u[j] = told[j] + node(s) * e * d[n + nv + j];
+            if (nu) tell(f, u);
+            smooth = same_touches(f, one, from) && step_flat(f, one, pushed, one) && same_touches(f, one, to);
+            flat_between(f->m, places_of(f), to, one, got[s]);
+        }
+        if (nu) tell(f, told);
+        double error = 0, bend = 0, scale = 0;
+        for (size_t i = 0; i < n && smooth; i++) {
+            const double x[STENCIL] = {got[0][i], got[1][i], got[2][i], got[3][i]}, slope = derivative(x, e);
+            double told_so = 0;
+            for (size_t j = 0; j < all; j++)
+                told_so += d[j] * (j < n ? A[i * n + j] : j < n + nv ? B[i * nv + j - n] : U[i * nu + j - n - nv]);
+            bend = worse(bend, kink_of(x, 0, e)), scale = worse(scale, fabs(slope));
+            error = worse(error, fabs(slope - told_so * f->unit[i]));
+        }
+        if (!smooth || bend > BENT * (scale + 0.1)) {
+            t->kinks++;
+            continue;
+        }
+        t->compared++, t->worst = worse(t->worst, error / (scale + 0.01));
+        ck_assert_msg(error <= 3e-6 * (scale + 0.01), "seed %llu, step %d, way %d: off by %.3g of %.3g",
+                      (unsigned long long)seed, step, kind, error, scale);
+    }
+    free(A), free(B), free(U), free(d), free(one), free(pushed), free(u), free(told);
+    for (int s = 0; s < STENCIL; s++) free(got[s]);
+}
+
+/// Steps that are held to their energy, whatever acts besides; every other seed with friction of turns.
+START_TEST(held_steps)
+{
+    tally t = {0};
+    FOR_SEEDS(seed, 8)
+    {
+        double q[GROUND_MOST], v[GROUND_MOST];
+        ctn_error err = {0};
+        if (t.held >= 4) break;
+        ctn_model *const m = loaded_doll((doll_load)_i, seed, q, v);
+        if (seed % 2) resist_turns(m, seed);
+        fixture f = open_fixture(m, config_of(1. / 30), 120);
+        double *flat[2] = {numbers(f.flat), numbers(f.flat)};
+        start_flat(&f, q, v, flat[0]);
+        const bool ran = ctn_tape_run(f.r, q, v, f.tau, &err) == CTN_OK;
+        for (int k = 0, held = 0; k < f.steps && ran && held < 2; k++) {
+            const bool whole = step_flat(&f, flat[0], f.tau + (size_t)k * f.nv, flat[1]);
+            if (whole && is_held(&f, flat[0], flat[1]))
+                check_ways(&f, k, flat[0], flat[1], f.tau + (size_t)k * f.nv, seed, &t), held++, t.held++;
+            double *const x = flat[0];
+            flat[0] = flat[1], flat[1] = x;
+        }
+        free(flat[0]), free(flat[1]);
+        close_fixture(&f);
+    }
+    printf("held steps: %ld compared, worst %.3g; %ld at kinks; %ld steps held\n", t.compared, t.worst, t.kinks, t.held);
+    if (getenv("CTN_SEED")) return;
+#ifndef __SANITIZE_ADDRESS__
+    ck_assert_msg(t.held > 1 && t.compared > 5, "%ld steps held, %ld comparisons, %ld at kinks", t.held, t.compared, t.kinks);
+#endif
+}
+END_TEST
+
 START_TEST(steps_that_resist_turns)
 {
     tally t = {0};
@@ -494,6 +599,7 @@ int main(void)
     tcase_set_timeout(t, 300);
     tcase_add_loop_test(t, steps_against_differences, 0, GROUND_KINDS);
     tcase_add_loop_test(t, steps_on_obstacles, 0, GROUND_KINDS);
+    tcase_add_loop_test(t, held_steps, 0, DOLL_LOADS);
     tcase_add_loop_test(t, steps_that_resist_turns, 0, GROUND_KINDS);
     tcase_add_loop_test(t, gradients_of_runs, 0, GROUND_KINDS);
     tcase_add_loop_test(t, same_bits, 0, GROUND_KINDS);

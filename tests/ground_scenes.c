@@ -141,7 +141,9 @@ static void add_obstacles(scene_text *s, rng *r, bool hills)
             rng_uniform(r, -0.1, 0.1));
 }
 
-static ctn_model *falling_model(ground_kind kind, uint64_t seed, double depth, bool obstacles, double *q, double *v)
+/// more: of the scene; may be empty.
+static ctn_model *falling_model(ground_kind kind, uint64_t seed, double depth, bool obstacles, const char *more, double *q,
+                                double *v)
 {
     static const double heights[GROUND_KINDS] = {1.6, 0.8, 0.7, 1.5};
     scene_text s = {.used = 0};
@@ -155,6 +157,7 @@ static ctn_model *falling_model(ground_kind kind, uint64_t seed, double depth, b
     else if (kind == GROUND_ROPE) add_rope(&s, &r);
     else if (kind == GROUND_LOOSE) add_loose(&s, &r);
     else add_tree(&s, &r);
+    add(&s, "%s", more);
     ctn_model *const m = model_of(s.text);
     ck_assert(m->nq <= GROUND_MOST && m->nv <= GROUND_MOST);
     start_above(m, &r, heights[kind] + 0.5 * obstacles, q, v);
@@ -163,12 +166,42 @@ static ctn_model *falling_model(ground_kind kind, uint64_t seed, double depth, b
 
 ctn_model *ground_model(ground_kind kind, uint64_t seed, double depth, double *q, double *v)
 {
-    return falling_model(kind, seed, depth, false, q, v);
+    return falling_model(kind, seed, depth, false, "", q, v);
 }
 
 ctn_model *obstacle_model(ground_kind kind, uint64_t seed, double depth, double *q, double *v)
 {
-    return falling_model(kind, seed, depth, true, q, v);
+    return falling_model(kind, seed, depth, true, "", q, v);
+}
+
+ctn_model *loaded_doll(doll_load load, uint64_t seed, double *q, double *v)
+{
+    static const char *const more[DOLL_LOADS] = {
+        "springs: [{link: torso, point: [0.1, 0, 0.3], anchor: [0.5, 0, 1.5], stiffness: 100, damping: 6}]\n"
+        "forces:\n"
+        "  - {link: head, point: [0, 0, 0.2], force: [20, 10, -20], torque: [2, 1, -2]}\n"
+        "  - {link: thigh_l, axes: link, point: [0, 0.05, -0.2], force: [15, -10, 8], torque: [1, -2, 3]}\n"
+        "motors:\n"
+        "  - {link: pelvis, type: thrust, point: [0.1, 0, 0], axis: [1, 0, 2], reaction: 0.05, target: 30}\n"
+        "  - {link: torso, type: moment, axis: [0, 1, 1], target: 3}\n",
+        "fluid: {density: 300, current: [1, -2, 0.5], added_mass: 0.3, drag: {coefficient: 40}, links: [\n"
+        "  {link: shin_l, drag: {normal: 60, tangential: 10}}, {link: arm_r, drag: {normal: 90, tangential: 20}}]}\n",
+        "fluid:\n"
+        "  current: {velocity: [3, 2, 0], profile: {heights: [0, 3], shares: [0, 1]}}\n"
+        "  drag: {coefficient: 5, law: quadratic}\n"
+        "  links: [{link: head, drag: {coefficient: 10, law: quadratic}},\n"
+        "    {link: forearm_r, drag: {normal: 30, tangential: 5, law: quadratic}}]\n",
+        "motors:\n"
+        "  - {joint: head, type: position, kp: 40, kd: 1, effort: 15, target: [0.3, -0.2, 0.5], feedforward: [1, 2, 0]}\n"
+        "  - {joint: torso, type: velocity, kd: 5, effort: 30, target: [1, -2, 1]}\n"
+        "  - {joint: arm_l, type: torque, target: [3, -4, 2]}\n"
+        "  - {joint: thigh_r, type: position, kp: 300, kd: 9, target: [0.4, -0.6, 0.1], velocity_target: [1, 0, 2]}\n",
+        "motors:\n"
+        "  - {joint: shin_l, type: position, kp: 200, kd: 6, ki: 900, target: 0.6, feedforward: 3}\n"
+        "  - {joint: shin_r, type: velocity, kd: 8, ki: 90, target: 2}\n"
+        "  - {joint: forearm_l, type: position, kp: 90, kd: 2, ki: 400, effort: 9, target: 1}\n"
+        "  - {joint: forearm_r, type: velocity, kd: 3, ki: 60, effort: 6, target: -4, gear: 2}\n"};
+    return falling_model(GROUND_RAGDOLL, seed, 0, false, more[load], q, v);
 }
 
 void resist_turns(ctn_model *m, uint64_t seed)

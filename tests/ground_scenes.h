@@ -22,6 +22,17 @@ ctn_model *ground_model(ground_kind kind, uint64_t seed, double depth, double *q
 /// The same over a ground with random obstacles, and, every third seed, a terrain.
 ctn_model *obstacle_model(ground_kind kind, uint64_t seed, double depth, double *q, double *v);
 
+/// What else may act on a ragdoll on the ground.
+typedef enum doll_load {
+    DOLL_PUSHED,   // springs, forces and torques in both axes, thrusters
+    DOLL_SUNK,     // a fluid with linear drag, of another one across than along limbs, and a current
+    DOLL_BLOWN,    // drag by the square in a current that rises with the height
+    DOLL_SERVOED,  // motors on balls, of all types
+    DOLL_WOUND,    // motors on hinges, with integral terms
+    DOLL_LOADS
+} doll_load;
+ctn_model *loaded_doll(doll_load load, uint64_t seed, double *q, double *v);
+
 /// Gives all contact points of a random model torsional and rolling friction.
 void resist_turns(ctn_model *m, uint64_t seed);
 

@@ -438,26 +438,8 @@ ctn_status ctn_tape_state(ctn_tape *tape, int step, double *q, double *v, ctn_er
     return CTN_OK;
 }
 
-/// What the books of a tree that touches have no derivatives of (integrators/hold_adjoint.h); NULL: none of it.
-static const char *not_booked(const ctn_model *m)
-{
-    for (int k = 0; k < m->nmotor && m->ncontact; k++) {
-        const bool ball = m->bodies[m->motors[k].body].kind == JOINT_BALL;
-        if (ball || m->motors[k].wound >= 0) return ball ? "motors on balls" : "integral terms (ki) of motors";
-    }
-    for (int k = 0; k < m->nload && m->ncontact; k++)
-        if (!(m->loads[k].flags & LOAD_TOUCHES)) return "springs, forces and fluids on links";
-    return NULL;
-}
-
 static ctn_status lost_way(const ctn_tape *tape, int p, ctn_error *err)
 {
-    const char *const other = not_booked(tape->model);
-    if (other)
-        return fail(err, CTN_UNAVAILABLE,
-                    "step %d: its solution was not found again; it may have been held to its energy, which has no derivatives in this version "
-                    "with %s in the scene: take a smaller dt",
-                    tape->parts[p].step, other);
     return fail(err, CTN_UNAVAILABLE, "step %d: its solution was not found again, so it has no derivative: take a smaller dt",
                 tape->parts[p].step);
 }

@@ -107,6 +107,7 @@ static ladder_adjoint layout_ladder(const lane_model *m, const ctn_batch_config 
         w.lead = layout_position_adjoint(m, a), w.lead_V = TAKE(a, n, rate_pose);
         w.hold.kept = TAKE(a, n, kept_motion), w.hold.c = TAKE(a, n, real);
         w.hold.V = TAKE(a, n, rate_pose), w.hold.rate = TAKE(a, nv, real);
+        w.hold.wound = TAKE(a, (size_t)m->nwound, real);
     }
     real **const vectors[] = {&w.q_bar, &w.v_bar, &w.tau_bar};
     for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++) *vectors[k] = TAKE(a, nv, real);
