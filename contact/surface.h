@@ -12,7 +12,8 @@
 /// n is its gradient, H its second derivative, (P - n n')/|o| where P projects on the faces that x is beyond: 0 before a face, 1/|o|
 /// across an edge, in both directions about a corner or a middle. In here it is never negative, so that what pushes has a negative
 /// one. Inside, where two faces are as near, n jumps, and the energy of what pushes has a ridge: nothing comes to rest there. Of a
-/// terrain (contact/terrain.h) H is left out.
+/// terrain (contact/terrain.h) H is left out of steps, as it is of either sign, and wants third derivatives of the heights; their
+/// derivatives have it (bend_at()).
 #ifndef CATENA_CONTACT_SURFACE_H
 #define CATENA_CONTACT_SURFACE_H
 
@@ -105,6 +106,28 @@ FN surface_point at_terrain(const fixed_surface *f, vec3 y)
     return s;
 }
 
+/// The second derivative of the gap above a terrain, (z - h) g: with p = (h_x, h_y), g = (1 + p.p)^(-1/2) and q_i = p.h_i
+///
+///     g_i = -g^3 q_i,    g_ij = 3 g^5 q_i q_j - g^3 (h_i.h_j + p.h_ij)
+FN sym3 terrain_bend(const fixed_surface *f, vec3 y)
+{
+    real h[HEIGHT_NUMBERS], third[4];
+    heights_at(f, y.x, y.y, h), height_thirds(f, y.x, y.y, third);
+    const real one = rset(1), hx = h[HEIGHT_X], hy = h[HEIGHT_Y], over = y.z - h[HEIGHT];
+    const real xx = h[HEIGHT_XX], xy = h[HEIGHT_XY], yy = h[HEIGHT_YY];
+    const real g = one / root(fmadd(hy, hy, fmadd(hx, hx, one))), g3 = g * g * g, more = rset(3) * g3 * g * g;
+    const real qx = fmadd(hy, xy, hx * xx), qy = fmadd(hy, yy, hx * xy), gx = negate(g3 * qx), gy = negate(g3 * qy);
+    const real gxx = fnmadd(g3, fmadd(hy, third[1], hx * third[0]) + fmadd(xy, xy, xx * xx), more * qx * qx);
+    const real gxy = fnmadd(g3, fmadd(hy, third[2], hx * third[1]) + xy * (xx + yy), more * qx * qy);
+    const real gyy = fnmadd(g3, fmadd(hy, third[3], hx * third[2]) + fmadd(yy, yy, xy * xy), more * qy * qy);
+    sym3 H;
+    H.xx = fmadd(over, gxx, negate(fmadd(g, xx, rset(2) * hx * gx)));
+    H.yy = fmadd(over, gyy, negate(fmadd(g, yy, rset(2) * hy * gy)));
+    H.xy = fmadd(over, gxy, negate(fmadd(g, xy, fmadd(hx, gy, hy * gx))));
+    H.zz = rset(0), H.xz = gx, H.yz = gy;
+    return H;
+}
+
 /// Where x stands at a surface; H: takes the second derivative of the gap, may be NULL.
 KERNEL surface_point stand_at(const fixed_surface *f, vec3 x, sym3 *H)
 {
@@ -127,6 +150,28 @@ KERNEL surface_point stand_at(const fixed_surface *f, vec3 x, sym3 *H)
     s.n = s.face = mul(R, s.n);
     if (H) *H = turn(R, *H);
     return s;
+}
+
+/// The second derivative of the gap there, of a terrain, too.
+KERNEL sym3 bend_at(const fixed_surface *f, vec3 x)
+{
+    sym3 H;
+    const mat3 R = const33(f->R);
+    if (f->kind == SURFACE_TERRAIN) return turn(R, terrain_bend(f, tmul(R, sub(x, const3(f->at)))));
+    stand_at(f, x, &H);
+    return H;
+}
+
+/// The gradient of F.face there by x: of a terrain, where face = N/|N| with N = (-h_x, -h_y, 1), by that.
+KERNEL vec3 face_slope(const fixed_surface *f, vec3 x, vec3 F)
+{
+    if (f->kind != SURFACE_TERRAIN) return smul(bend_at(f, x), F);
+    const mat3 R = const33(f->R);
+    const vec3 y = tmul(R, sub(x, const3(f->at))), b = tmul(R, F), n = at_terrain(f, y).face;
+    real h[HEIGHT_NUMBERS];
+    heights_at(f, y.x, y.y, h);
+    const vec3 by = scale(sub_scaled(b, n, dot(n, b)), negate(n.z));  // g = n.z
+    return mul(R, vec(fmadd(h[HEIGHT_XY], by.y, h[HEIGHT_XX] * by.x), fmadd(h[HEIGHT_YY], by.y, h[HEIGHT_XY] * by.x), rset(0)));
 }
 
 /// Where a point of the radius r at x may touch: within what has all of the surface.

@@ -71,6 +71,22 @@ FN void height_at(const fixed_surface *f, double x, double y, double to[HEIGHT_N
     to[HEIGHT_XX] = dx * dx * sum[HEIGHT_XX], to[HEIGHT_XY] = dx * dy * sum[HEIGHT_XY], to[HEIGHT_YY] = dy * dy * sum[HEIGHT_YY];
 }
 
+/// Its third derivatives there, by xxx, xxy, xyy and yyy. They jump from cell to cell.
+FN void height_thirds_at(const fixed_surface *f, double x, double y, double to[4])
+{
+    const grid_place a = fold_axis(x / f->spacing[0] + 0.5 * (f->columns - 1), f->columns),
+                     b = fold_axis(y / f->spacing[1] + 0.5 * (f->rows - 1), f->rows);
+    const double dx = a.sign / f->spacing[0], dy = b.sign / f->spacing[1];
+    double wx[4][4] = {[3] = {-1, 3, -3, 1}}, wy[4][4] = {[3] = {-1, 3, -3, 1}}, sum[4] = {0, 0, 0, 0};
+    spline_weights(a.t, wx), spline_weights(b.t, wy);
+    for (int j = 0; j < 4; j++) {
+        const double *const row = f->numbers + (size_t)fold_index(b.i + j - 1, f->rows) * (size_t)f->columns;
+        for (int i = 0; i < 4; i++)
+            for (int d = 0; d < 4; d++) sum[d] += wx[3 - d][i] * wy[d][j] * row[fold_index(a.i + i - 1, f->columns)];
+    }
+    to[0] = dx * dx * dx * sum[0], to[1] = dx * dx * dy * sum[1], to[2] = dx * dy * dy * sum[2], to[3] = dy * dy * dy * sum[3];
+}
+
 /// The same in every lane.
 FN void heights_at(const fixed_surface *f, real x, real y, real to[HEIGHT_NUMBERS])
 {
@@ -82,6 +98,17 @@ FN void heights_at(const fixed_surface *f, real x, real y, real to[HEIGHT_NUMBER
         for (int k = 0; k < HEIGHT_NUMBERS; k++) h[k][l] = one[k];
     }
     for (int k = 0; k < HEIGHT_NUMBERS; k++) to[k] = lane_load(h[k]);
+}
+FN void height_thirds(const fixed_surface *f, real x, real y, real to[4])
+{
+    double at[2][LANES] __attribute__((aligned(64))), h[4][LANES] __attribute__((aligned(64)));
+    lane_store(at[0], x), lane_store(at[1], y);
+    for (int l = 0; l < LANES; l++) {
+        double one[4];
+        height_thirds_at(f, at[0][l], at[1][l], one);
+        for (int k = 0; k < 4; k++) h[k][l] = one[k];
+    }
+    for (int k = 0; k < 4; k++) to[k] = lane_load(h[k]);
 }
 
 #endif

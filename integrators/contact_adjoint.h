@@ -108,6 +108,17 @@ FN void damper_pullback(const lane_model *m, const solve *W, int k, const solved
     *start = wrench_add(*start, force_at(at->arm, scale(n, sel(lt(t->c.before, rset(0)), by, rset(0)))));
 }
 
+/// Steps leave the bend of a terrain out of their Newton matrix: adds it to the loads of the iterate that W has evaluated.
+KERNEL void add_terrain_bends(const lane_model *m, solve *W)
+{
+    for (int k = 0; k < m->nload && m->nsurface; k++) {
+        const lane_point_load *s = &m->loads[k];
+        if (!(s->flags & LOAD_TOUCHES) || !s->surface || surface_of(m, s)->kind != SURFACE_TERRAIN) continue;
+        const solved_touch t = touch_in(m, W, k);
+        add_bend(&W->load[m->bodies[s->body].load], t.c.arm, bend_at(surface_of(m, s), t.c.x), t.normal.force);
+    }
+}
+
 FN void clear_wrenches(const lane_model *m, wrench *w)
 {
     for (int i = 0; i < m->nbody; i++) w[i] = wrench_zero();
@@ -229,10 +240,7 @@ KERNEL void contact_memory_pullback(const lane_model *m, const solve *W, const v
 /// Adds the gradient of face.f by where the point k is that has its plane from there, x, as a force at the end of the arm.
 FN void face_pullback(const lane_model *m, int k, vec3 x, vec3 arm, vec3 face, wrench *load)
 {
-    const lane_point_load *s = &m->loads[k];
-    sym3 H;
-    stand_at(surface_of(m, s), x, &H);
-    *load = wrench_add(*load, force_at(arm, smul(H, face)));
+    *load = wrench_add(*load, force_at(arm, face_slope(surface_of(m, &m->loads[k]), x, face)));
 }
 
 /// Of planes that the solve took from the start of the step.
@@ -295,7 +303,9 @@ KERNEL void start_press_pullback(const lane_model *m, const real *q, const real 
                 continue;
             }
             A->load[i] = wrench_add(A->load[i], force_at(arm, scale(on.n, N.by_gap * l)));
-            if (s->surface) face_pullback(m, k, x, arm, scale(rate, N.by_rate * l), &A->load[i]);
+            if (!s->surface) continue;
+            const vec3 by_normal = scale(rate, N.by_rate * l);
+            A->load[i] = wrench_add(A->load[i], force_at(arm, smul(bend_at(surface_of(m, s), x), by_normal)));
         }
         if (way == 0) rate_rows(m, T, rset(1), A, q_bar, v_bar);
         else add_joint_rows(m, T, A->load, q_bar);

@@ -37,6 +37,7 @@ KERNEL real position_factor(const lane_model *m, position_adjoint *A)
 {
     solve *W = &A->W;
     evaluate(m, W);
+    if (m->ncontact) add_terrain_bends(m, W);
     const real most = residual(m, W);
     A->F.T = W->now;
     for (int i = 0; i < m->nbody; i++) {

@@ -278,13 +278,12 @@ START_TEST(steps_against_differences)
 }
 END_TEST
 
-/// Every third seed has a terrain, which has no derivatives.
+/// Every third seed has a terrain.
 START_TEST(steps_on_obstacles)
 {
     tally t = {0};
     FOR_SEEDS(seed, 4)
     {
-        if (seed % 3 == 0) continue;
         fixture f = open_fall((ground_kind)_i, seed, true, false, 60);
         check_fall(&f, seed, &t);
         close_fixture(&f);
@@ -499,7 +498,7 @@ START_TEST(gradients_of_runs)
     tally t = {0};
     FOR_SEEDS(seed, 8)
     {
-        const bool obstacles = seed % 4 == 1 && seed % 3 != 0;
+        const bool obstacles = seed % 4 == 1 || seed % 3 == 0;
         fixture fall = open_fall((ground_kind)_i, seed, obstacles, seed % 4 == 3, 60), f = fall;
         ctn_error err = {0};
         f.r = NULL;
@@ -566,22 +565,17 @@ START_TEST(refused)
     static const char *const plain =
         "catena: 1\nground: true\nlinks:\n"
         "  - {name: a, position: [0, 0, 1], joint: free, density: 1000, shapes: [{type: sphere, radius: 0.1}]}\n";
-    static const char *const hills =
-        "catena: 1\nterrain: {file: " CATENA_SOURCE_DIR "/scenes/hills.pgm, size: [2, 2], height: [0, 0.5]}\nlinks:\n"
-        "  - {name: a, position: [0, 0, 1], joint: free, density: 1000, shapes: [{type: sphere, radius: 0.1}]}\n";
     static const struct {
         ctn_method method;
         int number;
-        bool terrain;
         const char *says;
-    } no[] = {{CTN_ALPHA, 0, false, "method: alpha has no derivatives where links touch"},
-              {CTN_RADAU, 3, false, "method: radau has no derivatives where links touch"},
-              {CTN_RK4, 0, false, "method: rk4 has no derivatives where links touch"},
-              {CTN_VARIATIONAL, 2, false, "method: variational has no derivatives where links touch"},
-              {CTN_COLLOCATION, 2, true, "terrain: it has no derivatives"}};
+    } no[] = {{CTN_ALPHA, 0, "method: alpha has no derivatives where links touch"},
+              {CTN_RADAU, 3, "method: radau has no derivatives where links touch"},
+              {CTN_RK4, 0, "method: rk4 has no derivatives where links touch"},
+              {CTN_VARIATIONAL, 2, "method: variational has no derivatives where links touch"}};
     for (size_t k = 0; k < sizeof no / sizeof *no; k++) {
         ctn_error err = {0};
-        ctn_model *const m = model_of(no[k].terrain ? hills : plain);
+        ctn_model *const m = model_of(plain);
         ctn_batch_config cfg = config_of(0.01);
         cfg.method = no[k].method;
         if (cfg.method == CTN_RADAU) cfg.stages = no[k].number;

@@ -91,15 +91,10 @@ static bool loads_have_mass(const ctn_model *m, ctn_error *err)
     return true;
 }
 
-/// Of steps that touch there are derivatives by order 2, on what is no terrain.
+/// Of steps that touch there are derivatives by order 2.
 static bool touching_steps(const ctn_model *m, const ctn_batch_config *cfg, ctn_error *err)
 {
     const bool order2 = (cfg->method == CTN_COLLOCATION && cfg->order == 2) || (cfg->method == CTN_RADAU && cfg->stages == 1);
-    for (int k = 0; k < m->nsurface; k++) {
-        if (m->surfaces[k].kind != SURFACE_TERRAIN) continue;
-        fail(err, CTN_UNAVAILABLE, "terrain: it has no derivatives in this version; take the `ground`, or obstacles");
-        return false;
-    }
     if (m->published) {
         fail(err, CTN_UNAVAILABLE, "contact: law: as-published has no derivatives in this version; take friction of Coulomb");
         return false;
