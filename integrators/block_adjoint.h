@@ -8,6 +8,7 @@
 #include "integrators/position_step.h"
 #include "integrators/variational_step.h"
 #include "integrators/block_step.h"
+#include "integrators/contact_adjoint.h"
 #include "integrators/pose_pullback.h"
 #include "integrators/velocity_adjoint.h"
 #include "integrators/ladder_adjoint.h"
@@ -75,8 +76,11 @@ KERNEL void adjoint_start(const lane_model *m, const ctn_batch_config *cfg, cons
 {
     const state_bar *bar = &W->before_bar;
     for (int k = 0; k < m->nv; k++) W->q_bar[k] = W->v_bar[k] = rset(0);
-    if (position_based(cfg->method)) position_start_pullback(m, W->before.q, v, bar, &W->ve, W->q_bar, W->v_bar);
-    else if (cfg->method == CTN_VARIATIONAL) momentum_start_pullback(m, W->before.q, v, bar, &W->ve, W->q_bar, W->v_bar);
+    if (position_based(cfg->method)) {
+        velocity_adjoint *A = &W->ve;
+        position_start_pullback(m, W->before.q, v, bar, A, W->q_bar, W->v_bar);
+        start_press_pullback(m, W->before.q, v, bar->press, A->T, A->p, &A->W, W->q_bar, W->v_bar);
+    } else if (cfg->method == CTN_VARIATIONAL) momentum_start_pullback(m, W->before.q, v, bar, &W->ve, W->q_bar, W->v_bar);
     else
         for (int k = 0; k < m->nv; k++) W->q_bar[k] = bar->q[k], W->v_bar[k] = bar->v[k];
 }

