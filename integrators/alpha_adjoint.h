@@ -21,6 +21,7 @@
 #include "integrators/motor_map.h"
 #include "integrators/pose_pullback.h"
 #include "integrators/position_adjoint.h"
+#include "integrators/touch_pullback.h"
 
 /// Scratch of one lane block.
 typedef struct {
@@ -97,6 +98,7 @@ KERNEL void begin_pullback(const lane_model *m, const position_state *S, const i
     id_work motion = *id;
     id_pullback(m, &motion, A->y, rset(-1), q_bar, v_bar);
     acting_pullback(m, S->q, S->rate, A->y, rset(1), loads, q_bar, v_bar);
+    touch_forces_pullback(m, S->q, S->rate, A->y, loads, A->fresh, bar->slip, q_bar, v_bar);
     target_pullback(m, S->q, S->rate, A->y, sel(A->fresh, rset(1), zero), loads);
     for (int i = 0; i < m->nbody && m->rubs; i++) {
         const lane_body *b = &m->bodies[i];
@@ -139,12 +141,6 @@ FN void half_turn_pullback(const lane_model *m, const lane_body *b, const solve 
     const vec3 steady = scale(cross(by, rate), rset(0.5) * in->h);
     if (P.of.type == MOTOR_POSITION) add_by_ball_target(m, &P.of, by_followed(&P.of, scale(steady, P.of.kd)));
     else add_by_ball_target(m, &P.of, scale(steady, target_gain(&P.of)));
-}
-
-/// Adds the outer product g s' to the columns of rotation of X.
-FN void add_outer(rate_pose *X, vec3 g, vec3 s)
-{
-    X->R.x = add_scaled(X->R.x, g, s.x), X->R.y = add_scaled(X->R.y, g, s.y), X->R.z = add_scaled(X->R.z, g, s.z);
 }
 
 /// A force or torque of a load in link axes, in those of the body.
@@ -286,6 +282,25 @@ KERNEL void alpha_aims_pullback(const lane_model *m, const alpha_rule *r, const 
                                before, tau_bar);
 }
 
+/// With the gradient by x in one->b, and those by rates of the aims that are known already in A->rate, A->slack and A->turn: what
+/// the solve makes of `before` and tau_bar [nv], added.
+KERNEL void alpha_solve_pullback(const lane_model *m, const alpha_rule *r, const position_state *S, position_adjoint *one,
+                                 alpha_adjoint *A, const state_bar *before, real *tau_bar)
+{
+    aim_pullback(m, one, r->c * r->h, A->X, before->q, A->rate, A->slack, A->turn);
+    alpha_aims_pullback(m, r, S, one, A, before, tau_bar);
+    solve_target_pullback(m, one, S, before->q);
+    if (!m->nload) return;
+    const alpha_slack slack = slack_of(r);
+    loads_pullback(m, &one->W, S, &one->P, A->L, A->X, before->q);
+    for (int i = 0, k = 0; i < m->nbody && m->ncontact; i++)
+        if (m->bodies[i].flags & BODY_MASS) add_columns(&A->X[k++], one->bars.drift[i], rset(1));
+    for (int k = 0; k < masses_of(m); k++) {
+        add_columns(&before->V[k], A->L[k], rset(1)), add_columns(&before->V[k], A->X[k], slack.rate);
+        add_columns(&before->A[k], A->X[k], slack.a);
+    }
+}
+
 /// After begin_part() and a solve whose Newton matrix is in `one`: gradients by the state S at the start of the part, as
 /// begin_part() has left it, and added to tau_bar [nv], from those by the state after it.
 KERNEL void alpha_pullback(const lane_model *m, const alpha_rule *r, const position_state *S, position_adjoint *one,
@@ -296,16 +311,7 @@ KERNEL void alpha_pullback(const lane_model *m, const alpha_rule *r, const posit
     step_wound_pullback(m, one, after->wound, before->q, A->slack);
     step_bent_pullback(m, one, after->z, before->q);
     way_pullback(m, one, A->X, A->x, r->end, before->q);
-    aim_pullback(m, one, r->c * r->h, A->X, before->q, A->rate, A->slack, A->turn);
-    alpha_aims_pullback(m, r, S, one, A, before, tau_bar);
-    solve_target_pullback(m, one, S, before->q);
-    if (!m->nload) return;
-    const alpha_slack slack = slack_of(r);
-    loads_pullback(m, &one->W, S, &one->P, A->L, A->X, before->q);
-    for (int k = 0; k < masses_of(m); k++) {
-        add_columns(&before->V[k], A->L[k], rset(1)), add_columns(&before->V[k], A->X[k], slack.rate);
-        add_columns(&before->A[k], A->X[k], slack.a);
-    }
+    alpha_solve_pullback(m, r, S, one, A, before, tau_bar);
 }
 
 /// Of restart_alpha(), after a step of size h of order 2: A->after are the gradients by the state after it, those by A, B, a and
@@ -317,6 +323,7 @@ KERNEL void fold_restart(const lane_model *m, real h, const state_bar *after, al
         A->after.V[k] = columns_add_scaled(columns_add_scaled(after->V[k], after->A[k], inv_h), after->B[k], inv_h);
     for (int k = 0; k < m->nwound; k++) A->after.wound[k] = after->wound[k];
     for (int k = 0; k < m->nv && m->rubs; k++) A->after.z[k] = after->z[k];
+    for (int k = 0; k < m->ncontact; k++) A->after.slip[k] = after->slip[k], A->after.press[k] = after->press[k];
     for (int k = 0; k < m->nv; k++)
         A->after.q[k] = after->q[k], A->after.v[k] = fmadd(inv_h, after->a[k] + after->b[k], after->v[k]);
 }

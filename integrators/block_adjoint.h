@@ -62,11 +62,8 @@ KERNEL void adjoint_step(const lane_model *m, const ctn_batch_config *cfg, adjoi
     const position_state start = as_position(&W->before), S = as_position(&W->after);
     for (int k = 0; k < m->nwound; k++) before->wound[k] = W->h == 0 ? after->wound[k] : rset(0);
     for (int k = 0; k < m->nv && m->rubs; k++) before->z[k] = W->h == 0 ? after->z[k] : rset(0);
-    if (W->h == 0) {
-        projection_pullback(m, &start, &S, after, &W->ve, W->q_bar, W->v_bar, before);
-        for (int k = 0; k < m->nbent; k++) before->slip[k] = after->slip[k];
-        for (int k = 0; k < m->ncontact; k++) before->press[k] = after->press[k];
-    } else if (position_based(cfg->method)) ladder_pullback(m, &W->po, &start, &S, after, before, W->tau_bar);
+    if (W->h == 0) projection_pullback(m, &start, &S, after, &W->ve, W->q_bar, W->v_bar, before);
+    else if (position_based(cfg->method)) ladder_pullback(m, &W->po, &start, &S, after, before, W->tau_bar);
     else if (cfg->method == CTN_VARIATIONAL) variational_pullback(m, cfg, &W->va, after, before, W->tau_bar);
     else explicit_pullback(m, cfg->method, W->h, &W->ex, after, before, W->tau_bar);
 }
@@ -76,11 +73,8 @@ KERNEL void adjoint_start(const lane_model *m, const ctn_batch_config *cfg, cons
 {
     const state_bar *bar = &W->before_bar;
     for (int k = 0; k < m->nv; k++) W->q_bar[k] = W->v_bar[k] = rset(0);
-    if (position_based(cfg->method)) {
-        velocity_adjoint *A = &W->ve;
-        position_start_pullback(m, W->before.q, v, bar, A, W->q_bar, W->v_bar);
-        start_press_pullback(m, W->before.q, v, bar->press, A->T, A->p, &A->W, W->q_bar, W->v_bar);
-    } else if (cfg->method == CTN_VARIATIONAL) momentum_start_pullback(m, W->before.q, v, bar, &W->ve, W->q_bar, W->v_bar);
+    if (position_based(cfg->method)) position_start_pullback(m, W->before.q, v, bar, &W->ve, W->q_bar, W->v_bar);
+    else if (cfg->method == CTN_VARIATIONAL) momentum_start_pullback(m, W->before.q, v, bar, &W->ve, W->q_bar, W->v_bar);
     else
         for (int k = 0; k < m->nv; k++) W->q_bar[k] = bar->q[k], W->v_bar[k] = bar->v[k];
 }

@@ -9,7 +9,10 @@
 /// with the law's gradient g and normal force l. s' is linear in z and u = c - c_k, and l goes by the start through the depth
 /// from which its damper counts alone. The cap m l of g is that of the normal forces `lag`: those at the start, or, in the solve that
 /// corrects friction, those of the solution before; then their gradient goes on to that solution, and through its solve. So does
-/// that of f where a surface is not flat. Torsional and rolling friction: rolling_adjoint.h. (docs/theory.md 4.12)
+/// that of f where a surface is not flat. Torsional and rolling friction: rolling_adjoint.h.
+///
+/// Alpha solves the same with its sigma for 1/h in a, and counts the rates of bristles and of the depth from where the body drifts to,
+/// by the columns D: -a (e + r R_k D'f) joins s', and -n_k.e the depth at the start, with the drift e of c. (docs/theory.md 4.12)
 #ifndef CATENA_CONTACT_ADJOINT_H
 #define CATENA_CONTACT_ADJOINT_H
 
@@ -26,6 +29,7 @@ typedef struct {
     vec3 *slip;  // [nbent] by how far bristles were bent as the step began
     real *lag;   // by the normal forces whose friction it has
     vec3 *face;  // by the planes of that, where there are surfaces
+    rate_pose *drift;  // [nbody] of alpha: by the columns of drift
 } contact_bars;
 
 /// Load k, a contact point, in a solve: where it stands, and its laws there.
@@ -34,6 +38,9 @@ typedef struct {
     touch c;
     vec3 u, z, turned;  // its way; how far it was bent; Q f
     real share;         // 1 - a
+    const rate_pose *drift;  // NULL: there is none, and
+    vec3 drifts, rolled;     // 0: e, R_k D'f
+    mat3 R_k;
     normal_law normal;
     friction_law rub;
 } solved_touch;
@@ -46,6 +53,11 @@ FN solved_touch touch_in(const lane_model *m, const solve *W, int k)
     t.c = contact_at(m, W, k);
     t.u = add(W->body[s->body].dp, sub(t.c.arm, W->held[k].arm)), t.z = W->slip[s->contact];
     t.turned = tmul(t.c.Qt, t.c.face), t.share = rset(1) / (rset(1) + damped);
+    t.R_k = W->start[s->body].R, t.drift = W->drift ? &W->drift[s->body] : NULL, t.drifts = t.rolled = zero3();
+    if (t.drift) {
+        t.drifts = mul_add(t.drift->p, t.drift->R, load3(s->point));
+        t.rolled = mul(t.R_k, tmul(t.drift->R, t.c.face));
+    }
     t.normal = press_on(m, s, t.c.from, t.c.gap, drag);
     t.rub = rub_in_step(m, s, &t.c, drag, s->friction * W->lag[s->contact]);
     return t;
@@ -81,8 +93,25 @@ FN void rub_by_contact(const lane_model *m, const solve *W, const solved_touch *
     add_by_contact(m, s, W->lag[s->contact] * dot(F->by_cap, v), work / s->grip, fmadd(drag * t->share, work, by_share));
 }
 
-/// Adds the gradients that b, by bristles P (share z + u + r Q f), makes by z, by f, and by the start, as a wrench there. b is a
-/// vector of space: P is in here. Returns that by u.
+/// By the relaxation, what g.v makes of a point that resists turning, g of K y, y = (1 - a) z + 2 v.
+FN void turn_by_contact(const lane_model *m, const solve *W, const solved_touch *t, const solved_turn *T, vec3 v)
+{
+    const turn_law *F = &T->law;
+    const real o = rset(0), drag = W->in.drag * t->share;
+    real work = o;
+    for (int k = 0; k < 2; k++) work = work + sel(gt(F->k[k], o), dot(F->g, F->along[k]) * dot(v, F->along[k]), o);
+    add_by_contact(m, t->s, o, o, drag * fnmadd(t->share, dot(turn_slope(F, v), T->z), work));
+}
+
+/// Adds the gradient of f.(e + r R_k D'g) by the columns D.
+FN void drift_pullback(const solved_touch *t, vec3 f, vec3 g, real r, const contact_bars *bars)
+{
+    rate_pose *const D = &bars->drift[t->s->body];
+    D->p = add(D->p, f), add_outer(D, f, load3(t->s->point)), add_outer(D, scale(g, r), tmul(t->R_k, f));
+}
+
+/// Adds the gradients that b, by bristles P (share z + u + r Q f - (1 - share) (e + r R_k D'f)), makes by z, by f, by D, and by the
+/// start, as a wrench there. b is a vector of space: P is in here. Returns that by u.
 FN vec3 bristles_pullback(const solved_touch *t, vec3 b, real share, vec3 arm, wrench *start, const contact_bars *bars)
 {
     const lane_point_load *s = t->s;
@@ -91,21 +120,39 @@ FN vec3 bristles_pullback(const solved_touch *t, vec3 b, real share, vec3 arm, w
     *slip = add_scaled(*slip, by, share);
     *start = wrench_add(*start, force_at(arm, opposite(by)));
     start->n = add(start->n, scale(cross(t->turned, by), s->radius));
+    const real a = share - rset(1), roll = a * s->radius;
+    if (t->drift) {
+        start->n = add_scaled(start->n, cross(t->rolled, by), roll);
+        drift_pullback(t, scale(by, a), f, s->radius, bars);
+    }
     if (!s->surface) return by;
-    const vec3 Y = add_scaled(add_scaled(t->u, t->z, share), t->turned, s->radius);
+    const vec3 drifts = add_scaled(t->drifts, t->rolled, s->radius);
+    const vec3 Y = add_scaled(add_scaled(add_scaled(t->u, t->z, share), t->turned, s->radius), drifts, a);
     vec3 *const face = &bars->face[s->contact];
     *face = sub_scaled(sub_scaled(*face, b, dot(f, Y)), Y, dot(f, b));
     *face = add_scaled(*face, mul(t->c.Qt, by), s->radius);
+    if (t->drift) *face = add_scaled(*face, mul(t->drift->R, tmul(t->R_k, by)), roll);
     return by;
 }
 
-/// Adds the gradient that l, by the normal force of load k, makes by the start: through the depth that its damper counts from.
-FN void damper_pullback(const lane_model *m, const solve *W, int k, const solved_touch *t, real l, wrench *start)
+/// Adds the gradient of face.f by where the point k is that has its plane from there, x, as a force at the end of the arm.
+FN void face_pullback(const lane_model *m, int k, vec3 x, vec3 arm, vec3 face, wrench *load)
+{
+    *load = wrench_add(*load, force_at(arm, face_slope(surface_of(m, &m->loads[k]), x, face)));
+}
+
+/// Adds the gradient that l, by the normal force of load k, makes by the start and by D: through the depth that its damper counts
+/// from.
+FN void damper_pullback(const lane_model *m, const solve *W, int k, const solved_touch *t, real l, wrench *start,
+                        const contact_bars *bars)
 {
     const load_state *at = &W->held[k];
     const vec3 n = stand_of(m, t->s, at->gap).n;
-    const real by = t->normal.stiffness * (rset(1) - t->share) * l;
-    *start = wrench_add(*start, force_at(at->arm, scale(n, sel(lt(t->c.before, rset(0)), by, rset(0)))));
+    const real by = sel(lt(t->c.before, rset(0)), t->normal.stiffness * (rset(1) - t->share) * l, rset(0));
+    *start = wrench_add(*start, force_at(at->arm, scale(n, by)));
+    if (!t->drift) return;
+    drift_pullback(t, scale(n, by), zero3(), rset(0), bars);
+    if (t->s->surface) *start = wrench_add(*start, force_at(at->arm, smul(bend_at(surface_of(m, t->s), at->gap), scale(t->drifts, by))));
 }
 
 /// Steps leave the bend of a terrain out of their Newton matrix: adds it to the loads of the iterate that W has evaluated.
@@ -124,6 +171,12 @@ FN void clear_wrenches(const lane_model *m, wrench *w)
     for (int i = 0; i < m->nbody; i++) w[i] = wrench_zero();
 }
 
+FN void clear_drift(const lane_model *m, const contact_bars *bars)
+{
+    for (int i = 0; i < m->nbody && bars->drift; i++)
+        bars->drift[i].R.x = bars->drift[i].R.y = bars->drift[i].R.z = bars->drift[i].p = zero3();
+}
+
 FN void clear_contact_bars(const lane_model *m, const contact_bars *bars)
 {
     for (int k = 0; k < m->nbent; k++) bars->slip[k] = zero3();
@@ -131,6 +184,7 @@ FN void clear_contact_bars(const lane_model *m, const contact_bars *bars)
         bars->lag[k] = rset(0);
         if (m->nsurface) bars->face[k] = zero3();
     }
+    clear_drift(m, bars);
 }
 
 /// Of a point whose body resists turning, under the virtual turn xi, as add_contact_rows(). acts: where its cap is not 0.
@@ -144,6 +198,7 @@ FN void add_turn_rows(const lane_model *m, const solve *W, int k, const solved_t
     turn_bristles_pullback(&T, opposite(turn_slope(&T.law, v)), t->share, &bars->slip[turn_slot(m, s)], &start->n);
     turn_arm_pullback(&T, xi, &start->n);
     *lag = *lag - sel(acts, dot(T.law.by_press, v), rset(0));
+    turn_by_contact(m, W, t, &T, opposite(v));
     if (s->surface) bars->face[s->contact] = sub(bars->face[s->contact], turn_by_face(&T, v));
 }
 
@@ -168,7 +223,7 @@ KERNEL void add_contact_rows(const lane_model *m, const solve *W, pose_work *A, 
         real *const lag = &bars->lag[s->contact];
         bristles_pullback(&t, opposite(b), t.share, arm, start, bars);
         start->n = add(start->n, scale(cross(rolls, F->g), s->radius));
-        damper_pullback(m, W, k, &t, dot(t.c.n, c), start);
+        damper_pullback(m, W, k, &t, dot(t.c.n, c), start, bars);
         *lag = *lag - by_cap;
         if (s->rolls) add_turn_rows(m, W, k, &t, xi.w, acts, start, bars);
         if (!s->surface) continue;
@@ -227,7 +282,7 @@ KERNEL void contact_memory_pullback(const lane_model *m, const solve *W, const v
             }
             real *const lag = &bars->lag[s->contact];
             bristles_pullback(&t, B.s, rset(1), W->held[k].arm, to, bars);
-            damper_pullback(m, W, k, &t, l, to);
+            damper_pullback(m, W, k, &t, l, to, bars);
             *lag = *lag + B.lag + C.lag;
             add_by_contact(m, s, B.friction, B.grip, rset(0)), press_by_contact(m, W, &t, l);
             if (s->rolls) turn_bristles_pullback(&T, C.bent, rset(1), &bars->slip[turn_slot(m, s)], &to->n);
@@ -235,12 +290,6 @@ KERNEL void contact_memory_pullback(const lane_model *m, const solve *W, const v
         }
         add_joint_rows(m, way ? W->start : W->now, load, way ? q_bar : b);
     }
-}
-
-/// Adds the gradient of face.f by where the point k is that has its plane from there, x, as a force at the end of the arm.
-FN void face_pullback(const lane_model *m, int k, vec3 x, vec3 arm, vec3 face, wrench *load)
-{
-    *load = wrench_add(*load, force_at(arm, face_slope(surface_of(m, &m->loads[k]), x, face)));
 }
 
 /// Of planes that the solve took from the start of the step.
@@ -257,8 +306,9 @@ KERNEL void start_face_pullback(const lane_model *m, const solve *W, const vec3 
 }
 
 /// Of the normal forces, and the planes, that the solution in W has given to the next solve, with the gradients of `by`: those by
-/// x, added to b [nv], and by the start, added to q_bar.
-KERNEL void correction_pullback(const lane_model *m, const solve *W, const contact_bars *by, pose_work *A, real *b, real *q_bar)
+/// x, added to b [nv], and by the start, added to q_bar and to `bars`, those of this solution.
+KERNEL void correction_pullback(const lane_model *m, const solve *W, const contact_bars *by, const contact_bars *bars,
+                                pose_work *A, real *b, real *q_bar)
 {
     for (int way = 0; way < 2; way++) {
         clear_wrenches(m, A->load);
@@ -269,7 +319,7 @@ KERNEL void correction_pullback(const lane_model *m, const solve *W, const conta
             const real l = by->lag[s->contact];
             wrench *const to = &A->load[s->body];
             if (way) {
-                damper_pullback(m, W, k, &t, l, to), press_by_contact(m, W, &t, l);
+                damper_pullback(m, W, k, &t, l, to, bars), press_by_contact(m, W, &t, l);
                 continue;
             }
             *to = wrench_add(*to, force_at(t.c.arm, scale(t.c.n, negate(t.normal.stiffness * l))));

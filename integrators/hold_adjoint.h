@@ -25,6 +25,7 @@ typedef struct {
     rate_pose *V;       // [bodies with mass] gradients by the chords
     real *rate;         // [nv] and by their rates
     real *wound;        // [nwound] gradients by integral terms after the step
+    vec3 *slip;         // [nbent] of alpha: gradients by how far bristles are bent
 } hold_adjoint;
 
 FN mask held_lanes(const kept_motion *H) { return lt(H->inner, rset(1)); }
@@ -143,6 +144,7 @@ FN void turn_books_pullback(const lane_model *m, position_adjoint *A, int k, con
     }
     turn_bristles_pullback(&T, bend, t->share, slip, to), turn_bristles_pullback(&T, work, rset(0), slip, to);
     A->bars.lag[s->contact] = A->bars.lag[s->contact] + dot(T.law.by_press, D);
+    turn_by_contact(m, &A->W, t, &T, D);
     if (s->surface) A->bars.face[s->contact] = add(A->bars.face[s->contact], turn_by_face(&T, D));
 }
 
@@ -222,7 +224,7 @@ KERNEL void load_books_pullback(const lane_model *m, position_adjoint *A, const 
             real *const lag = &A->bars.lag[s->contact];
             bristles_pullback(&t, bend, t.share, at->arm, to, &A->bars);
             bristles_pullback(&t, work, o, at->arm, to, &A->bars);
-            damper_pullback(m, W, k, &t, by_press, to);
+            damper_pullback(m, W, k, &t, by_press, to, &A->bars);
             const vec3 n = stand_of(m, s, at->gap).n;
             *to = wrench_add(*to, force_at(at->arm, scale(n, sel(lt(t.c.before, o), by_depth, o))));
             *lag = fmadd(s->friction, dot(F->by_cap, D), *lag);

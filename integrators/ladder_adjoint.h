@@ -17,6 +17,7 @@
 #include "integrators/hold_adjoint.h"
 #include "integrators/stage_adjoint.h"
 #include "integrators/alpha_adjoint.h"
+#include "integrators/alpha_contact_adjoint.h"
 
 #include <catena/batch.h>
 
@@ -71,7 +72,7 @@ KERNEL void alpha_begin(const lane_model *m, const ctn_batch_config *cfg, real h
 {
     ladder_work *L = &A->again;
     const mask all = not_(none_of());
-    A->alpha.fresh = gt(before->fresh[0], rset(0));
+    A->alpha.fresh = both(gt(before->fresh[0], rset(0)), not_(settles(cfg, before)));
     A->alpha.ratio = sel(A->alpha.fresh, rset(1), h / before->size[0]);
     start_from(before, tau, &L->one.W);
     find_placements(m, before->q, L->one.W.start);
@@ -95,9 +96,27 @@ KERNEL mask alpha_prepare(const lane_model *m, const ctn_batch_config *cfg, cons
     return solves_step(cfg, position_factor(m, &A->one));
 }
 
-/// The step of order 2 of a model that touches: the state does not tell the solution whose normal forces have corrected friction.
-/// Where none did, as they would have changed nothing, it is the step's.
-KERNEL mask touching_prepare(const lane_model *m, const ctn_batch_config *cfg, real h, position_state *before,
+/// The same with what the part in P aims at, of alpha.
+KERNEL void aimed_prepare(const lane_model *m, const alpha_rule *r, const position_state *before, const real *tau,
+                          const position_work *P, const real *x, const real *u, position_adjoint *A)
+{
+    solve *W = &A->W;
+    start_from(before, tau, W);
+    find_placements(m, before->q, W->start);
+    set_step_size(W, r->h);
+    W->in.x = A->x, W->in.u = A->u, W->in.k2 = r->c, W->in.drag = r->s;
+    W->V = P->aim, W->in.rate = P->aim_rate, W->in.slack = P->slack, W->in.half_turn = P->half_turn;
+    W->in.push = P->push, W->in.wind = P->wind, W->drift = P->drift;
+    start_step(m, W);
+    aim_wrenches(m, r, before, W);
+    for (int k = 0; k < m->nq; k++) A->x[k] = x[k];
+    for (int k = 0; k < m->nv; k++) A->u[k] = u[k];
+    position_factor(m, A);
+}
+
+/// The step of order 2, or of alpha, of a model that touches: the state does not tell the solution whose normal forces have corrected
+/// friction. Where none did, as they would have changed nothing, it is the step's.
+KERNEL mask touching_prepare(const lane_model *m, const ctn_batch_config *cfg, real h, bool alpha, position_state *before,
                              const position_state *after, const real *tau, ladder_adjoint *A)
 {
     ladder_work *L = &A->again;
@@ -107,7 +126,7 @@ KERNEL mask touching_prepare(const lane_model *m, const ctn_batch_config *cfg, r
     start_from(before, tau, &L->one.W);
     find_placements(m, before->q, L->one.W.start);
     begin_part(m, cfg, h, before, L, not_(none_of()));
-    enter_rung(m, NULL, false, before, L);
+    enter_rung(m, NULL, alpha, before, L);
     guess_part(m, before, L, not_(none_of()), not_(none_of()));
     begin_newton(&N, not_(none_of()));
     for (int k = 0; k < m->ncontact; k++) lead->W.lag[k] = before->press[k];
@@ -122,14 +141,34 @@ KERNEL mask touching_prepare(const lane_model *m, const ctn_batch_config *cfg, r
     }
     for (int k = 0; k < m->ncontact; k++) A->one.W.lag[k] = L->one.W.lag[k];
     for (int k = 0; k < m->ncontact && m->nsurface; k++) A->one.W.face[k] = L->one.W.face[k];
-    position_prepare(m, h, before, L->one.x, L->one.u, tau, &A->one);
+    if (alpha && any_of(unwind(m, &L->one, not_(none_of())))) find_placements(m, L->one.x, L->one.W.now);
     for (int k = 0; k < m->nq; k++) lead->x[k] = sel(N.corrected, lead->x[k], L->one.x[k]);
     for (int k = 0; k < m->nv; k++) lead->u[k] = sel(N.corrected, lead->u[k], L->one.u[k]);
-    position_prepare(m, h, before, lead->x, lead->u, tau, lead);
+    if (alpha) {
+        aimed_prepare(m, &L->part.rule, before, tau, &L->one, L->one.x, L->one.u, &A->one);
+        aimed_prepare(m, &L->part.rule, before, tau, &L->one, lead->x, lead->u, lead);
+        end_rates_of_alpha(m, &L->part.rule, before, &L->one, &L->end);
+    } else {
+        position_prepare(m, h, before, L->one.x, L->one.u, tau, &A->one);
+        position_prepare(m, h, before, lead->x, lead->u, tau, lead);
+    }
     const solved_part Q = solution_with(m, L, NULL);
     find_kept(m, before, &Q, h, A->hold.kept);
     clock_now(m, h, 1);
-    return both(N.converged, same_numbers(L->one.x, after->q, m->nq));
+    const mask found = both(N.converged, same_numbers(L->one.x, after->q, m->nq));
+    return alpha ? both(found, not_(alpha_held_unbooked(m, A->hold.kept))) : found;
+}
+
+/// A step of alpha's, or of order 2 in its place, of a model that touches.
+KERNEL mask touching_part(const lane_model *m, const ctn_batch_config *cfg, real h, bool alpha, position_state *before,
+                          const position_state *after, const real *tau, ladder_adjoint *A)
+{
+    const mask skipped = settles(cfg, before), found = touching_prepare(m, cfg, h, alpha, before, after, tau, A);
+    A->by_alpha = alpha;
+    if (alpha) return both(found, not_(skipped));
+    keep_chord(m, before, A);
+    hold_energy(m, &A->chord, A->hold.kept, not_(none_of()));
+    return found;
 }
 
 /// Makes the step of size h from `before` once more in one way, 0 .. ladder_ways() - 1, and factors its Jacobian. Returns where
@@ -147,9 +186,11 @@ KERNEL mask ladder_prepare(const lane_model *m, const ctn_batch_config *cfg, rea
     A->staged = way < rungs, A->projected = A->by_alpha = false;
     if (is_alpha(cfg)) {
         alpha_begin(m, cfg, h, before, tau, A);
+        if (way == 0 && m->ncontact) return touching_part(m, cfg, h, true, before, after, tau, A);
         if (way == 0) return alpha_prepare(m, cfg, before, after, A);
         for (int k = 0; k < m->nv; k++) before->gain[k] = negate(before->rate[k]);  // as position_step() has it
-    } else if (stages_of(cfg) == 1 && m->ncontact) return touching_prepare(m, cfg, h, before, after, tau, A);
+        if (m->ncontact) return touching_part(m, cfg, h, false, before, after, tau, A);
+    } else if (stages_of(cfg) == 1 && m->ncontact) return touching_prepare(m, cfg, h, false, before, after, tau, A);
     else if (stages_of(cfg) == 1) {  // the state tells the whole step
         for (int k = 0; k < m->nv; k++) A->v_bar[k] = h * after->rate[k];
         return solves_step(cfg, position_prepare(m, h, before, after->q, A->v_bar, tau, &A->one));
@@ -191,14 +232,17 @@ FN void clear_bar(const lane_model *m, const state_bar *bar)
     for (int k = 0; k < masses_of(m); k++) bar->A[k] = bar->B[k] = zero_rate();
 }
 
-/// Of project_rates(): the velocity nearest to what `before` carries is read, and `after` starts from it.
+/// Of project_rates(): the velocity nearest to what `before` carries is read, and `after` moves with it. What contact points
+/// remember stays.
 KERNEL void projection_pullback(const lane_model *m, const position_state *before, const position_state *after,
                                 const state_bar *after_bar, velocity_adjoint *A, real *q_bar, real *v_bar,
                                 const state_bar *before_bar)
 {
     for (int k = 0; k < m->nv; k++) q_bar[k] = v_bar[k] = rset(0);
     clear_bar(m, before_bar);
-    position_start_pullback(m, after->q, after->rate, after_bar, A, q_bar, v_bar);
+    for (int k = 0; k < m->nbent; k++) before_bar->slip[k] = after_bar->slip[k];
+    for (int k = 0; k < m->ncontact; k++) before_bar->press[k] = after_bar->press[k];
+    motion_start_pullback(m, after->q, after->rate, after_bar, A, q_bar, v_bar);
     position_output_pullback(m, before, q_bar, v_bar, A, before_bar);
 }
 
@@ -250,7 +294,7 @@ KERNEL void correction_step_pullback(const lane_model *m, ladder_adjoint *A, con
     lead->bars.slip = before_bar->slip, lead->bars.lag = before_bar->press;
     for (int k = 0; k < m->ncontact; k++) before_bar->press[k] = zero;
     for (int k = 0; k < m->ncontact && m->nsurface; k++) lead->bars.face[k] = zero3();
-    correction_pullback(m, &lead->W, by, &lead->P, lead->b, before_bar->q);
+    correction_pullback(m, &lead->W, by, &lead->bars, &lead->P, lead->b, before_bar->q);
     solve_pullback(m, lead, A->lead_V, before_bar, tau_bar);
     for (int k = 0; k < masses_of(m); k++) before_bar->V[k] = columns_add_scaled(before_bar->V[k], A->lead_V[k], rset(1));
     start_face_pullback(m, &lead->W, lead->bars.face, &lead->P, before_bar->q);
@@ -275,18 +319,33 @@ KERNEL void touching_pullback(const lane_model *m, ladder_adjoint *A, const posi
     correction_step_pullback(m, A, before, tau_bar);
 }
 
+/// The same where rates were projected, as of projected_pullback().
+KERNEL void projected_touching_pullback(const lane_model *m, ladder_adjoint *A, const position_state *start,
+                                        const position_state *after, const state_bar *after_bar, const state_bar *before,
+                                        real *tau_bar)
+{
+    projection_pullback(m, &A->chord, after, after_bar, &A->projection, A->q_bar, A->v_bar, &A->chord_bar);
+    for (int k = 0; k < m->nwound; k++) A->chord_bar.wound[k] = after_bar->wound[k];
+    for (int k = 0; k < m->nv && m->rubs; k++) A->chord_bar.z[k] = after_bar->z[k];
+    touching_pullback(m, A, start, &A->chord_bar, before, tau_bar);
+}
+
 /// After ladder_prepare(): gradients by the state before the step, and added to tau_bar [nv], from those by the state after it.
 KERNEL void ladder_pullback(const lane_model *m, ladder_adjoint *A, const position_state *before, const position_state *after,
                             const state_bar *after_bar, const state_bar *before_bar, real *tau_bar)
 {
     const bool old = before_bar->old != NULL;
     if (A->by_alpha) {
-        alpha_pullback(m, &A->again.part.rule, before, &A->one, &A->alpha, after_bar, before_bar, tau_bar);
+        if (m->ncontact)
+            alpha_touching_pullback(m, &A->again.part.rule, before, &A->again.end, after->slip, &A->one, &A->lead, &A->hold,
+                                    &A->alpha, after_bar, before_bar, tau_bar);
+        else alpha_pullback(m, &A->again.part.rule, before, &A->one, &A->alpha, after_bar, before_bar, tau_bar);
         clock_now(m, A->again.part.rule.h, 0), hold_wound(m, before->wound);
         begin_pullback(m, before, &A->again.id, &A->again.loads, &A->alpha, before_bar, tau_bar);
     } else if (before_bar->A) {
         fold_restart(m, A->one.W.in.h, after_bar, &A->alpha);
-        projected_pullback(m, A, after, &A->alpha.after, before_bar, tau_bar);
+        if (m->ncontact) projected_touching_pullback(m, A, before, after, &A->alpha.after, before_bar, tau_bar);
+        else projected_pullback(m, A, after, &A->alpha.after, before_bar, tau_bar);
         restart_pullback(m, A->one.W.in.h, after_bar, before_bar);
     } else if (A->staged) {
         stage_bar bar;

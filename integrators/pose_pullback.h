@@ -88,6 +88,12 @@ FN rate_pose columns_add_scaled(rate_pose a, rate_pose b, real s)
     return a;
 }
 
+/// Adds the outer product g s' to the columns of rotation of X.
+FN void add_outer(rate_pose *X, vec3 g, vec3 s)
+{
+    X->R.x = add_scaled(X->R.x, g, s.x), X->R.y = add_scaled(X->R.y, g, s.y), X->R.z = add_scaled(X->R.z, g, s.z);
+}
+
 /// The wrench w with <X, [xi]T> = w.xi.
 FN wrench wrench_on(mat3 R, rate_pose X)
 {

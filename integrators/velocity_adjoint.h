@@ -50,14 +50,21 @@ KERNEL void factor_inertia(const lane_model *m, const real *q, velocity_adjoint 
     tree_factor(m, &A->F);
 }
 
-/// From the gradient by the state that starts from (q, v), V = [xi]T and rates v, to those by q and v: added to q_bar, v_bar
-/// [nv].
-KERNEL void position_start_pullback(const lane_model *m, const real *q, const real *v, const state_bar *state, velocity_adjoint *A,
-                                    real *q_bar, real *v_bar)
+/// From the gradient by V = [xi]T and rates v, of the motion (q, v), to those by q and v: added to q_bar, v_bar [nv].
+KERNEL void motion_start_pullback(const lane_model *m, const real *q, const real *v, const state_bar *state, velocity_adjoint *A,
+                                  real *q_bar, real *v_bar)
 {
     find_placements(m, q, A->T);
     for (int k = 0; k < m->nv; k++) q_bar[k] = q_bar[k] + state->q[k], v_bar[k] = v_bar[k] + state->v[k];
     rate_pullback(m, A->T, v, state->V, rset(1), &A->W, q_bar, v_bar);
+}
+
+/// The same of all of the state that starts from (q, v).
+KERNEL void position_start_pullback(const lane_model *m, const real *q, const real *v, const state_bar *state, velocity_adjoint *A,
+                                    real *q_bar, real *v_bar)
+{
+    motion_start_pullback(m, q, v, state, A, q_bar, v_bar);
+    start_press_pullback(m, q, v, state->press, A->T, A->p, &A->W, q_bar, v_bar);
 }
 
 /// Adds to the gradient by a state what those by its q and v, q_bar and v_bar [nv], make: v is the velocity nearest to V,

@@ -612,8 +612,7 @@ START_TEST(refused)
         ctn_method method;
         int number;
         const char *says;
-    } no[] = {{CTN_ALPHA, 0, "method: alpha has no derivatives where links touch"},
-              {CTN_RADAU, 3, "method: radau has no derivatives where links touch"},
+    } no[] = {{CTN_RADAU, 3, "method: radau has no derivatives where links touch"},
               {CTN_RK4, 0, "method: rk4 has no derivatives where links touch"},
               {CTN_VARIATIONAL, 2, "method: variational has no derivatives where links touch"}};
     for (size_t k = 0; k < sizeof no / sizeof *no; k++) {

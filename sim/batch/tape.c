@@ -91,7 +91,7 @@ static bool loads_have_mass(const ctn_model *m, ctn_error *err)
     return true;
 }
 
-/// Of steps that touch there are derivatives by order 2.
+/// Of steps that touch there are derivatives by order 2 and alpha.
 static bool touching_steps(const ctn_model *m, const ctn_batch_config *cfg, ctn_error *err)
 {
     const bool order2 = (cfg->method == CTN_COLLOCATION && cfg->order == 2) || (cfg->method == CTN_RADAU && cfg->stages == 1);
@@ -99,10 +99,16 @@ static bool touching_steps(const ctn_model *m, const ctn_batch_config *cfg, ctn_
         fail(err, CTN_UNAVAILABLE, "contact: law: as-published has no derivatives in this version; take friction of Coulomb");
         return false;
     }
-    if (order2) return true;
+    if (!order2 && m->nbent > m->ncontact) {
+        fail(err, CTN_UNAVAILABLE,
+             "contact: torsional or rolling friction has derivatives by order 2 alone in this version; take collocation of order 2, or "
+             "radau of 1 stage");
+        return false;
+    }
+    if (order2 || cfg->method == CTN_ALPHA) return true;
     fail(err, CTN_UNAVAILABLE,
-         "method: %s has no derivatives where links touch a `ground` or obstacles in this version; take collocation of order 2, or "
-         "radau of 1 stage",
+         "method: %s has no derivatives where links touch a `ground` or obstacles in this version; take collocation of order 2, "
+         "radau of 1 stage, or alpha",
          ctn_method_name(cfg->method));
     return false;
 }

@@ -93,6 +93,7 @@ static position_adjoint layout_position_adjoint(const lane_model *m, arena *a)
     real **const vectors[] = {&w.u, &w.y, &w.b};
     for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++) *vectors[k] = TAKE(a, nv, real);
     w.bars.lag = TAKE(a, contacts, real);
+    w.bars.drift = TAKE(a, contacts ? (size_t)m->nbody : 0, rate_pose);
     w.bars.face = TAKE(a, m->nsurface ? contacts : 0, vec3);
     return w;
 }
@@ -108,6 +109,7 @@ static ladder_adjoint layout_ladder(const lane_model *m, const ctn_batch_config 
         w.hold.kept = TAKE(a, n, kept_motion), w.hold.c = TAKE(a, n, real);
         w.hold.V = TAKE(a, n, rate_pose), w.hold.rate = TAKE(a, nv, real);
         w.hold.wound = TAKE(a, (size_t)m->nwound, real);
+        w.hold.slip = TAKE(a, (size_t)m->nbent, vec3);
     }
     real **const vectors[] = {&w.q_bar, &w.v_bar, &w.tau_bar};
     for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++) *vectors[k] = TAKE(a, nv, real);

@@ -1,0 +1,197 @@
+/// The adjoint of a step of alpha that touches: the bristles, normal forces and corrected friction of contact_adjoint.h in the
+/// solve of alpha_adjoint.h, and what keeps a tree from creating energy.
+///
+/// A tree that is held keeps e = (1 - created/K)^(1/2) of V' about its centre of mass, as by order 2 (hold_adjoint.h). But alpha's
+/// books are of the end of the step, and leave out what is taken: created is what has been gained beyond work,
+///
+///     K(V') - K(V) - m g.(c - c_k) + stored' - stored - tau.u
+///
+/// with what joints, their bristles, depths and bristles of contact points store. Trees with motors, or with other loads than contact
+/// points, have no derivatives where they are held. (docs/theory.md 4.9, 4.12)
+#ifndef CATENA_ALPHA_CONTACT_ADJOINT_H
+#define CATENA_ALPHA_CONTACT_ADJOINT_H
+
+#include "dynamics/lane_model.h"
+#include "integrators/alpha_adjoint.h"
+#include "integrators/alpha_step.h"
+#include "integrators/collocation.h"
+#include "integrators/contact_adjoint.h"
+#include "integrators/hold_adjoint.h"
+#include "integrators/pose_pullback.h"
+#include "integrators/position_adjoint.h"
+
+/// Lanes in which a tree is held whose books are not all in here.
+KERNEL mask alpha_held_unbooked(const lane_model *m, const kept_motion *kept)
+{
+    mask some = none_of();
+    for (int r = 0; r < m->nbody; r = m->bodies[r].end) {
+        bool booked = true;
+        for (int i = r; i < m->bodies[r].end; i++) {
+            const lane_body *b = &m->bodies[i];
+            booked = booked && !(b->flags & BODY_MOTOR);
+            for (int k = b->load; k < b->loads_end && (b->flags & BODY_LOAD); k++)
+                booked = booked && (m->loads[k].flags & LOAD_TOUCHES);
+        }
+        if (!booked) some = either(some, held_lanes(&kept[r]));
+    }
+    return some;
+}
+
+/// After end_rates_of_alpha() and find_kept(): from the gradients V and rate of `after`, by what was kept, to those by V' and rates
+/// r' of alpha's end, in H->V and H->rate; H->c: by what is created.
+KERNEL void alpha_hold_pullback(const lane_model *m, const alpha_end *end, hold_adjoint *H, const state_bar *after)
+{
+    const real o = rset(0), one = rset(1), half = rset(0.5);
+    for (int k = 0; k < m->nv; k++) H->rate[k] = after->v[k];
+    for (int k = 0; k < masses_of(m); k++) H->V[k] = after->V[k];
+    for (int r = 0, column = 0; r < m->nbody; r = m->bodies[r].end) {
+        const lane_body *const top = &m->bodies[r];
+        const bool free = top->kind == JOINT_TRANSLATION;
+        const kept_motion *kept = &H->kept[r];
+        const mask held = held_lanes(kept);
+        const int first = column;
+        for (int i = r; i < top->end; i++) H->c[i] = o, column += (m->bodies[i].flags & BODY_MASS) != 0;
+        if (!any_of(held)) continue;
+        const vec3 middle = free ? kept->middle : zero3();
+        const real e = kept->inner, mass = free ? subtree_of(m, top)->subtree_mass : one;
+        real kinetic = o, by_e = o;
+        vec3 by_middle = zero3();
+        for (int i = r, k = first; i < top->end; i++) {
+            const lane_body *b = &m->bodies[i];
+            const vec3 w = joint_vector(b, end->rate), by = joint_vector(b, after->v), off = free && i == r ? middle : zero3();
+            by_e = dot_add(by_e, by, sub(w, off));
+            if (free && i == r) by_middle = add(by_middle, by);
+            if (b->flags & BODY_ARMATURE) kinetic = fmadd(half * given(b)->armature, dot(w, w), kinetic);
+            if (!(b->flags & BODY_MASS)) continue;
+            rate_pose X = end->V[i];
+            kinetic = fmadd(half, twice_kinetic(b, &X), kinetic);
+            X.p = sub(X.p, middle);
+            by_e = by_e + columns_dot(after->V[k], X), by_middle = add(by_middle, after->V[k++].p);
+        }
+        const real inner = free ? fnmadd(half * mass, dot(middle, middle), kinetic) : kinetic;
+        const real per = sel(held, by_e / (rset(2) * e * inner), o);
+        const real c = negate(per), by_inner = per * (one - e * e), keeps = sel(held, e, one);
+        const vec3 by_momentum = sub_scaled(scale(by_middle, sel(held, (one - e) / mass, o)), middle, by_inner);
+        for (int i = r, k = first; i < top->end; i++) {
+            const lane_body *b = &m->bodies[i];
+            H->c[i] = c;
+            for (int n = b->vadr; n < b->vadr + b->nv; n++) H->rate[n] = keeps * H->rate[n];
+            if (b->flags & BODY_ARMATURE)
+                add_joint_vector(b, H->rate, scale(joint_vector(b, end->rate), (c + by_inner) * given(b)->armature));
+            if (!(b->flags & BODY_MASS)) continue;
+            H->V[k] = columns_add_scaled(columns_add_scaled(zero_rate(), H->V[k], keeps), times_mass(b, end->V[i]), c + by_inner);
+            if (free) add_momentum_columns(b, by_momentum, &H->V[k]);
+            k++;
+        }
+    }
+}
+
+/// What a joint stores, and the work of the forces applied to it: gradients by x, added to A->b, by q to q_bar, by tau to tau_bar
+/// [nv].
+FN void alpha_joint_books(const lane_model *m, const lane_body *b, const position_adjoint *A, real c, real *q_bar, real *tau_bar)
+{
+    const solve *W = &A->W;
+    const int j = b->vadr;
+    if (b->flags & BODY_SPRING) {
+        vec3 at_x, at_q;
+        if (b->kind == JOINT_BALL) {
+            at_x = ball_potential(b, cone_at(b, W->in.x)).g, at_q = ball_potential(b, cone_at(b, W->in.q)).g;
+        } else {
+            at_x = vec(joint_potential(b, W->in.x[b->qadr]).g, rset(0), rset(0));
+            at_q = vec(joint_potential(b, W->in.q[b->qadr]).g, rset(0), rset(0));
+        }
+        add_joint_vector(b, A->b, scale(at_x, c)), add_joint_vector(b, q_bar, scale(at_q, negate(c)));
+    }
+    if (b->flags & BODY_FRICTION) {
+        const real s = bent_by(b, W->in.z, W->in.u), by = bent_pullback(m, b, s, c * friction_potential(b, bent(b, s)).g);
+        A->b[j] = A->b[j] + by, q_bar[j] = q_bar[j] - by;
+        m->by_bent[j] = m->by_bent[j] - c * friction_potential(b, W->in.z[j]).g;
+    }
+    if (W->in.tau) add_joint_vector(b, tau_bar, scale(scale(chord_rates(b, W), W->in.h), negate(c)));
+}
+
+/// The books of contact points: gradients by x, added to A->b, by q to q_bar, and by how far bristles were bent to A->bars.slip;
+/// those by how far they are bent to H->slip. kept: how far that is.
+KERNEL void alpha_touch_books(const lane_model *m, position_adjoint *A, const hold_adjoint *H, const vec3 *kept, real *q_bar)
+{
+    const solve *W = &A->W;
+    for (int way = 0; way < 2; way++) {  // the end, the start
+        clear_wrenches(m, A->P.load);
+        for (int k = 0; k < m->nload; k++) {
+            const lane_point_load *s = &m->loads[k];
+            if (!(s->flags & LOAD_TOUCHES)) continue;
+            const load_state *at = &W->held[k];
+            const touch t = contact_at(m, W, k);
+            const real c = H->c[s->body], ck = c * s->grip, d = depth_of(way == 0 ? t.gap : t.before), o = rset(0);
+            const vec3 bent = way == 0 ? kept[s->contact] : W->slip[s->contact];
+            add_by_contact(m, s, o, rset(way == 0 ? 0.5 : -0.5) * c * fmadd(d, d, dot(bent, bent)), o);
+            wrench *const to = &A->P.load[s->body];
+            vec3 *const end = &H->slip[s->contact], *const start = &A->bars.slip[s->contact];
+            if (way == 0) {
+                *end = add_scaled(*end, bent, ck), *start = sub_scaled(*start, W->slip[s->contact], ck);
+                *to = wrench_add(*to, force_at(t.arm, scale(t.n, negate(ck * d))));
+            } else *to = wrench_add(*to, force_at(at->arm, scale(stand_of(m, s, at->gap).n, ck * d)));
+        }
+        add_joint_rows(m, way ? W->start : W->now, A->P.load, way ? q_bar : A->b);
+    }
+}
+
+/// All books but motion, of the step that has led to `kept`: gradients as above, and by the chord, over 1/s, added to X.
+KERNEL void alpha_books_pullback(const lane_model *m, position_adjoint *A, const hold_adjoint *H, const position_state *S,
+                                 const vec3 *kept, real s, rate_pose *X, const state_bar *before, real *tau_bar)
+{
+    const vec3 g = load3(m->gravity);
+    mask any = none_of();
+    for (int r = 0; r < m->nbody; r = m->bodies[r].end) any = either(any, held_lanes(&H->kept[r]));
+    if (!any_of(any)) return;
+    for (int i = 0, k = 0; i < m->nbody; i++) {
+        const lane_body *b = &m->bodies[i];
+        const real c = H->c[i];
+        alpha_joint_books(m, b, A, c, before->q, tau_bar);
+        if (b->flags & BODY_ARMATURE)
+            add_joint_vector(b, before->v, scale(joint_vector(b, S->rate), negate(c * given(b)->armature)));
+        if (b->flags & BODY_MASS) add_momentum_columns(b, scale(g, negate(c) / s), &X[k++]);
+    }
+    alpha_touch_books(m, A, H, kept, before->q);
+}
+
+/// The gradients that `one` has left by normal forces and planes of friction go on through the solve that has found these, `lead`.
+KERNEL void alpha_correction_pullback(const lane_model *m, const alpha_rule *r, const position_state *S, const position_adjoint *one,
+                                      position_adjoint *lead, alpha_adjoint *A, const state_bar *before, real *tau_bar)
+{
+    const real zero = rset(0);
+    for (int k = 0; k < m->nv; k++) lead->b[k] = A->rate[k] = A->slack[k] = A->turn[k] = zero;
+    lead->bars.slip = before->slip, lead->bars.lag = before->press;
+    for (int k = 0; k < m->ncontact; k++) before->press[k] = zero;
+    for (int k = 0; k < m->ncontact && m->nsurface; k++) lead->bars.face[k] = zero3();
+    clear_drift(m, &lead->bars);
+    correction_pullback(m, &lead->W, &one->bars, &lead->bars, &lead->P, lead->b, before->q);
+    alpha_solve_pullback(m, r, S, lead, A, before, tau_bar);
+    start_face_pullback(m, &lead->W, lead->bars.face, &lead->P, before->q);
+}
+
+/// After begin_part() and both solves, whose Newton matrices are in `one` and `lead`, with what trees keep in H, of a step from S to
+/// `end`, before it was held, and to kept, how far bristles are bent: as alpha_pullback().
+KERNEL void alpha_touching_pullback(const lane_model *m, const alpha_rule *r, const position_state *S, const alpha_end *end,
+                                    const vec3 *kept, position_adjoint *one, position_adjoint *lead, hold_adjoint *H,
+                                    alpha_adjoint *A, const state_bar *after, const state_bar *before, real *tau_bar)
+{
+    clock_now(m, r->h, 1);
+    alpha_hold_pullback(m, end, H, after);
+    state_bar by_end = *after;
+    by_end.V = H->V, by_end.v = H->rate;
+    alpha_end_pullback(m, r, one, A, &by_end, before);
+    hold_start_pullback(m, H, S->V, before->V);
+    one->bars.slip = before->slip;
+    clear_contact_bars(m, &one->bars);
+    for (int k = 0; k < m->ncontact; k++) H->slip[k] = after->slip[k];
+    alpha_books_pullback(m, one, H, S, kept, r->end, A->X, before, tau_bar);
+    step_wound_pullback(m, one, after->wound, before->q, A->slack);
+    step_bent_pullback(m, one, after->z, before->q);
+    contact_memory_pullback(m, &one->W, H->slip, after->press, &one->P, &one->bars, one->b, before->q);
+    way_pullback(m, one, A->X, A->x, r->end, before->q);
+    alpha_solve_pullback(m, r, S, one, A, before, tau_bar);
+    alpha_correction_pullback(m, r, S, one, lead, A, before, tau_bar);
+}
+
+#endif
