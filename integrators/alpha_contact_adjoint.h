@@ -86,9 +86,10 @@ KERNEL void alpha_hold_pullback(const lane_model *m, const alpha_end *end, hold_
     }
 }
 
-/// What a joint stores, and the work of the forces applied to it: gradients by x, added to A->b, by q to q_bar, by tau to tau_bar
-/// [nv].
-FN void alpha_joint_books(const lane_model *m, const lane_body *b, const position_adjoint *A, real c, real *q_bar, real *tau_bar)
+/// What a joint stores, and the work of the forces applied to it: gradients by x, added to A->b, by q to q_bar, by the increments,
+/// over 1/s, to way, by tau to tau_bar [nv].
+FN void alpha_joint_books(const lane_model *m, const lane_body *b, const position_adjoint *A, real c, real s, real *way,
+                          real *q_bar, real *tau_bar)
 {
     const solve *W = &A->W;
     const int j = b->vadr;
@@ -103,11 +104,13 @@ FN void alpha_joint_books(const lane_model *m, const lane_body *b, const positio
         add_joint_vector(b, A->b, scale(at_x, c)), add_joint_vector(b, q_bar, scale(at_q, negate(c)));
     }
     if (b->flags & BODY_FRICTION) {
-        const real s = bent_by(b, W->in.z, W->in.u), by = bent_pullback(m, b, s, c * friction_potential(b, bent(b, s)).g);
+        const real at = bent_by(b, W->in.z, W->in.u), by = bent_pullback(m, b, at, c * friction_potential(b, bent(b, at)).g);
         A->b[j] = A->b[j] + by, q_bar[j] = q_bar[j] - by;
         m->by_bent[j] = m->by_bent[j] - c * friction_potential(b, W->in.z[j]).g;
     }
-    if (W->in.tau) add_joint_vector(b, tau_bar, scale(scale(chord_rates(b, W), W->in.h), negate(c)));
+    if (!W->in.tau) return;
+    add_joint_vector(b, way, scale(joint_vector(b, W->in.tau), negate(c) / s));
+    add_joint_vector(b, tau_bar, scale(chord_rates(b, W), negate(c * W->in.h)));
 }
 
 /// The books of contact points: gradients by x, added to A->b, by q to q_bar, and by how far bristles were bent to A->bars.slip;
@@ -136,9 +139,10 @@ KERNEL void alpha_touch_books(const lane_model *m, position_adjoint *A, const ho
     }
 }
 
-/// All books but motion, of the step that has led to `kept`: gradients as above, and by the chord, over 1/s, added to X.
+/// All books but motion, of the step that has led to `kept`: gradients as above, those by the increments, over 1/s, added to way
+/// [nv], and by the ways of bodies likewise to X.
 KERNEL void alpha_books_pullback(const lane_model *m, position_adjoint *A, const hold_adjoint *H, const position_state *S,
-                                 const vec3 *kept, real s, rate_pose *X, const state_bar *before, real *tau_bar)
+                                 const vec3 *kept, real s, rate_pose *X, real *way, const state_bar *before, real *tau_bar)
 {
     const vec3 g = load3(m->gravity);
     mask any = none_of();
@@ -147,7 +151,7 @@ KERNEL void alpha_books_pullback(const lane_model *m, position_adjoint *A, const
     for (int i = 0, k = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         const real c = H->c[i];
-        alpha_joint_books(m, b, A, c, before->q, tau_bar);
+        alpha_joint_books(m, b, A, c, s, way, before->q, tau_bar);
         if (b->flags & BODY_ARMATURE)
             add_joint_vector(b, before->v, scale(joint_vector(b, S->rate), negate(c * given(b)->armature)));
         if (b->flags & BODY_MASS) add_momentum_columns(b, scale(g, negate(c) / s), &X[k++]);
@@ -185,7 +189,7 @@ KERNEL void alpha_touching_pullback(const lane_model *m, const alpha_rule *r, co
     one->bars.slip = before->slip;
     clear_contact_bars(m, &one->bars);
     for (int k = 0; k < m->ncontact; k++) H->slip[k] = after->slip[k];
-    alpha_books_pullback(m, one, H, S, kept, r->end, A->X, before, tau_bar);
+    alpha_books_pullback(m, one, H, S, kept, r->end, A->X, A->x, before, tau_bar);
     step_wound_pullback(m, one, after->wound, before->q, A->slack);
     step_bent_pullback(m, one, after->z, before->q);
     contact_memory_pullback(m, &one->W, H->slip, after->press, &one->P, &one->bars, one->b, before->q);

@@ -82,7 +82,7 @@ static bool loads_have_mass(const ctn_model *m, ctn_error *err)
     for (int k = 0; k < m->nload; k++) {
         if (m->bodies[m->loads[k].body].flags & BODY_MASS) continue;
         fail(err, CTN_UNAVAILABLE,
-             "link '%s' has no mass, and a spring, a force or a drag on it: the method alpha has no derivatives there; give it a "
+             "link '%s' has no mass, and a spring, a force, a drag or a contact on it: the method alpha has no derivatives there; give it a "
              "mass, "
              "or take collocation or radau",
              m->links[m->loads[k].link].name);
@@ -439,8 +439,23 @@ ctn_status ctn_tape_state(ctn_tape *tape, int step, double *q, double *v, ctn_er
     return CTN_OK;
 }
 
+/// What the books of a tree that touches have no derivatives of, by alpha (integrators/alpha_contact_adjoint.h); NULL: none of it.
+static const char *not_booked(const ctn_model *m, const ctn_batch_config *cfg)
+{
+    if (!m->ncontact || cfg->method != CTN_ALPHA) return NULL;
+    for (int k = 0; k < m->nload && !m->nmotor; k++)
+        if (!(m->loads[k].flags & LOAD_TOUCHES)) return "springs, forces and fluids on links";
+    return m->nmotor ? "motors" : NULL;
+}
+
 static ctn_status lost_way(const ctn_tape *tape, int p, ctn_error *err)
 {
+    const char *const other = not_booked(tape->model, &tape->cfg);
+    if (other)
+        return fail(err, CTN_UNAVAILABLE,
+                    "step %d: its solution was not found again; it may have been held to its energy, which has no derivatives in this version "
+                    "with %s in the scene: take a smaller dt",
+                    tape->parts[p].step, other);
     return fail(err, CTN_UNAVAILABLE, "step %d: its solution was not found again, so it has no derivative: take a smaller dt",
                 tape->parts[p].step);
 }
