@@ -20,23 +20,6 @@
 #include "integrators/pose_pullback.h"
 #include "integrators/position_adjoint.h"
 
-/// Lanes in which a tree is held whose books are not all in here.
-KERNEL mask alpha_held_unbooked(const lane_model *m, const kept_motion *kept)
-{
-    mask some = none_of();
-    for (int r = 0; r < m->nbody; r = m->bodies[r].end) {
-        bool booked = true;
-        for (int i = r; i < m->bodies[r].end; i++) {
-            const lane_body *b = &m->bodies[i];
-            booked = booked && !(b->flags & BODY_MOTOR);
-            for (int k = b->load; k < b->loads_end && (b->flags & BODY_LOAD); k++)
-                booked = booked && (m->loads[k].flags & LOAD_TOUCHES);
-        }
-        if (!booked) some = either(some, held_lanes(&kept[r]));
-    }
-    return some;
-}
-
 /// After end_rates_of_alpha() and find_kept(): from the gradients V and rate of `after`, by what was kept, to those by V' and rates
 /// r' of alpha's end, in H->V and H->rate; H->c: by what is created.
 KERNEL void alpha_hold_pullback(const lane_model *m, const alpha_end *end, hold_adjoint *H, const state_bar *after)

@@ -17,6 +17,7 @@
 #include "integrators/contact_adjoint.h"
 #include "integrators/hold_energy.h"
 #include "integrators/position_adjoint.h"
+#include "integrators/stage_step.h"
 
 /// Scratch of one lane block.
 typedef struct {
@@ -29,6 +30,24 @@ typedef struct {
 } hold_adjoint;
 
 FN mask held_lanes(const kept_motion *H) { return lt(H->inner, rset(1)); }
+
+/// Lanes in which a tree is held whose books are not all known by alpha or several stages: loads besides contact points, motors on
+/// balls, integral terms, and, where `motors` are not known, any.
+KERNEL mask held_unbooked(const lane_model *m, const kept_motion *kept, bool motors)
+{
+    mask some = none_of();
+    for (int r = 0; r < m->nbody; r = m->bodies[r].end) {
+        bool booked = true;
+        for (int i = r; i < m->bodies[r].end; i++) {
+            const lane_body *b = &m->bodies[i];
+            if (b->flags & BODY_MOTOR) booked = booked && motors && b->kind != JOINT_BALL && m->motors[b->motor].wound < 0;
+            for (int k = b->load; k < b->loads_end && (b->flags & BODY_LOAD); k++)
+                booked = booked && (m->loads[k].flags & LOAD_TOUCHES);
+        }
+        if (!booked) some = either(some, held_lanes(&kept[r]));
+    }
+    return some;
+}
 
 FN real columns_dot(rate_pose a, rate_pose b)
 {
@@ -48,6 +67,22 @@ FN vec3 chord_rates(const lane_body *b, const solve *W)
 {
     const vec3 u = b->kind == JOINT_BALL ? ball_increment(b, W->in.q, W->in.x) : joint_vector(b, W->in.u);
     return scale(u, W->in.inv_h);
+}
+
+/// What a step ends with before it is held: chords, or velocities at the end of several stages.
+typedef struct {
+    const solve *one;
+    const stage_work *more;  // NULL: one stage
+    const real *rate;        // [nv] of several stages
+    const real *start_rate;  // [nv] before the step
+} ended_motion;
+
+FN vec3 ended_rates(const ended_motion *E, const lane_body *b) { return E->more ? joint_vector(b, E->rate) : chord_rates(b, E->one); }
+
+FN rate_pose ended_velocity(const ended_motion *E, int i)
+{
+    const solve *W = E->one;
+    return E->more ? E->more->rate[i] : chord_rate(W->start[i].R, W->now[i].R, W->body[i].dp, W->in.inv_h);
 }
 
 /// What the motor of a body books with the gradient c: gradients by x, q, the rate w, and its integral term [nwound].
@@ -106,7 +141,6 @@ FN void joint_books_pullback(const lane_model *m, const lane_body *b, const posi
         add_joint_vector(b, rate, scale(joint_vector(b, W->in.tau), negate(ch)));
         add_joint_vector(b, tau_bar, scale(w, negate(ch)));
     }
-    if (b->flags & BODY_ARMATURE) add_joint_vector(b, rate, scale(w, c * given(b)->armature));
     if (!(b->flags & BODY_PASSIVE)) return;
     add_joint_vector(b, rate, scale(smul(joint_drag(b, W->in.q), w), rset(2) * ch));
     if (b->flags & BODY_SPRING) {
@@ -235,14 +269,12 @@ KERNEL void load_books_pullback(const lane_model *m, position_adjoint *A, const 
     }
 }
 
-/// From the gradients V and rate of `after`, by what was kept, to those by the chords, in H->V and H->rate; and what goes through
-/// the books: added to A->b, to q and rates of `before`, and to tau_bar [nv]; H->c. H->wound: with what these have of integral
-/// terms.
-KERNEL void hold_pullback(const lane_model *m, position_adjoint *A, hold_adjoint *H, const state_bar *after,
-                          const state_bar *before, real *tau_bar)
+/// From the gradients V and rate of `after`, by what was kept, to those by the velocities E that it was kept of, in H->V and H->rate;
+/// H->c, and what the rates of `before` have in the books. Returns whether a tree is held in any lane.
+KERNEL bool kept_pullback(const lane_model *m, const ended_motion *E, hold_adjoint *H, const state_bar *after,
+                          const state_bar *before)
 {
-    const solve *W = &A->W;
-    const real o = rset(0), one = rset(1), half = rset(0.5), h = W->in.h;
+    const real o = rset(0), one = rset(1), half = rset(0.5);
     bool any = false;
     for (int k = 0; k < m->nv; k++) H->rate[k] = after->v[k];
     for (int k = 0; k < masses_of(m); k++) H->V[k] = after->V[k];
@@ -263,12 +295,12 @@ KERNEL void hold_pullback(const lane_model *m, position_adjoint *A, hold_adjoint
         vec3 by_middle = zero3();
         for (int i = r, k = first; i < top->end; i++) {
             const lane_body *b = &m->bodies[i];
-            const vec3 w = chord_rates(b, W), by = joint_vector(b, after->v), off = free && i == r ? middle : zero3();
+            const vec3 w = ended_rates(E, b), by = joint_vector(b, after->v), off = free && i == r ? middle : zero3();
             by_e = dot_add(by_e, by, sub(w, off));
             if (free && i == r) by_middle = add(by_middle, by);
             if (b->flags & BODY_ARMATURE) kinetic = fmadd(half * given(b)->armature, dot(w, w), kinetic);
             if (!(b->flags & BODY_MASS)) continue;
-            rate_pose X = chord_rate(W->start[i].R, W->now[i].R, W->body[i].dp, W->in.inv_h);
+            rate_pose X = ended_velocity(E, i);
             kinetic = fmadd(half, twice_kinetic(b, &X), kinetic);
             X.p = sub(X.p, middle);
             by_e = by_e + columns_dot(after->V[k], X), by_middle = add(by_middle, after->V[k++].p);
@@ -280,23 +312,38 @@ KERNEL void hold_pullback(const lane_model *m, position_adjoint *A, hold_adjoint
         const vec3 by_momentum = sub_scaled(scale(by_middle, sel(held, (one - e) / mass, o)), middle, by_inner);
         for (int i = r, k = first; i < top->end; i++) {
             const lane_body *b = &m->bodies[i];
+            const real J = given(b)->armature;
             H->c[i] = c;
             for (int n = b->vadr; n < b->vadr + b->nv; n++) {
-                const real J = given(b)->armature;
                 H->rate[n] = keeps * H->rate[n];
-                if (b->flags & BODY_ARMATURE) before->v[n] = fnmadd(c * J, W->in.rate[n], before->v[n]);
+                if (b->flags & BODY_ARMATURE) before->v[n] = fnmadd(c * J, E->start_rate[n], before->v[n]);
             }
-            if (b->flags & BODY_ARMATURE) add_joint_vector(b, H->rate, scale(chord_rates(b, W), by_inner * given(b)->armature));
-            joint_books_pullback(m, b, A, c, before->q, H->rate, tau_bar, H->wound);
+            if (b->flags & BODY_ARMATURE) add_joint_vector(b, H->rate, scale(ended_rates(E, b), (c + by_inner) * J));
             if (!(b->flags & BODY_MASS)) continue;
-            const rate_pose X = chord_rate(W->start[i].R, W->now[i].R, W->body[i].dp, W->in.inv_h);
+            const rate_pose X = ended_velocity(E, i);
             H->V[k] = columns_add_scaled(columns_add_scaled(zero_rate(), H->V[k], keeps), times_mass(b, X), c + by_inner);
-            vec3 by = scale(load3(m->gravity), negate(c * h));
-            if (free) by = add(by, by_momentum);
-            add_momentum_columns(b, by, &H->V[k++]);
+            if (free) add_momentum_columns(b, by_momentum, &H->V[k]);
+            k++;
         }
     }
-    if (any) load_books_pullback(m, A, H->c, before->q);
+    return any;
+}
+
+/// From the gradients V and rate of `after`, by what was kept, to those by the chords, in H->V and H->rate; and what goes through
+/// the books: added to A->b, to q and rates of `before`, and to tau_bar [nv]; H->c. H->wound: with what these have of integral
+/// terms.
+KERNEL void hold_pullback(const lane_model *m, position_adjoint *A, hold_adjoint *H, const state_bar *after,
+                          const state_bar *before, real *tau_bar)
+{
+    const solve *W = &A->W;
+    const ended_motion E = {W, NULL, NULL, W->in.rate};
+    if (!kept_pullback(m, &E, H, after, before)) return;
+    for (int i = 0, k = 0; i < m->nbody; i++) {
+        const lane_body *b = &m->bodies[i];
+        joint_books_pullback(m, b, A, H->c[i], before->q, H->rate, tau_bar, H->wound);
+        if (b->flags & BODY_MASS) add_momentum_columns(b, scale(load3(m->gravity), negate(H->c[i] * W->in.h)), &H->V[k++]);
+    }
+    load_books_pullback(m, A, H->c, before->q);
 }
 
 /// After the solve: what the kinetic energies before the step add to the gradients by its V.

@@ -16,6 +16,7 @@
 #include "integrators/position_adjoint.h"
 #include "integrators/hold_adjoint.h"
 #include "integrators/stage_adjoint.h"
+#include "integrators/stage_hold_adjoint.h"
 #include "integrators/alpha_adjoint.h"
 #include "integrators/alpha_contact_adjoint.h"
 
@@ -156,10 +157,10 @@ KERNEL mask touching_prepare(const lane_model *m, const ctn_batch_config *cfg, r
     find_kept(m, before, &Q, h, A->hold.kept);
     clock_now(m, h, 1);
     const mask found = both(N.converged, same_numbers(L->one.x, after->q, m->nq));
-    return alpha ? both(found, not_(alpha_held_unbooked(m, A->hold.kept))) : found;
+    return alpha ? both(found, not_(held_unbooked(m, A->hold.kept, false))) : found;
 }
 
-/// A step of alpha's, or of order 2 in its place, of a model that touches.
+/// A step of alpha's, or of order 2 in the place of one of alpha or of several stages, of a model that touches.
 KERNEL mask touching_part(const lane_model *m, const ctn_batch_config *cfg, real h, bool alpha, position_state *before,
                           const position_state *after, const real *tau, ladder_adjoint *A)
 {
@@ -169,6 +170,17 @@ KERNEL mask touching_part(const lane_model *m, const ctn_batch_config *cfg, real
     keep_chord(m, before, A);
     hold_energy(m, &A->chord, A->hold.kept, not_(none_of()));
     return found;
+}
+
+/// Finds what trees keep of the velocities that the stages end with. Returns where the books of those that are held are known.
+KERNEL mask find_kept_of_stages(const lane_model *m, const position_state *before, ladder_adjoint *A)
+{
+    stage_work *P = &A->again.more;
+    for (int i = 0; i < m->nbody; i++) P->rate[i] = end_rate(P, i);
+    clock_now(m, P->W.in.h, 1);
+    const solved_part Q = solution_with(m, &A->again, end_rates(m, P));
+    find_kept(m, before, &Q, P->W.in.h, A->hold.kept);
+    return not_(held_unbooked(m, A->hold.kept, true));
 }
 
 /// Makes the step of size h from `before` once more in one way, 0 .. ladder_ways() - 1, and factors its Jacobian. Returns where
@@ -208,12 +220,14 @@ KERNEL mask ladder_prepare(const lane_model *m, const ctn_batch_config *cfg, rea
     if (A->staged) {
         L->more = A->more.P;
         enter_rung(m, ladder_rung(cfg, way), false, before, L);
-        const mask ok = solve_part(m, cfg, before, all, L, &count);
+        mask ok = solve_part(m, cfg, before, all, L, &count);
         A->more.P = L->more;
         stage_prepare(m, &A->more);
+        if (m->ncontact) ok = both(ok, find_kept_of_stages(m, before, A));
         return both(ok, same_numbers(L->more.x + (L->more.W.table->stages - 1) * m->nq, after->q, m->nq));
     }
     A->projected = true;
+    if (m->ncontact) return touching_part(m, cfg, h, false, before, after, tau, A);
     enter_rung(m, NULL, false, before, L);
     const mask ok = solve_part(m, cfg, before, all, L, &count);
     position_prepare(m, h, before, L->one.x, L->one.u, tau, &A->one);
@@ -244,17 +258,6 @@ KERNEL void projection_pullback(const lane_model *m, const position_state *befor
     for (int k = 0; k < m->ncontact; k++) before_bar->press[k] = after_bar->press[k];
     motion_start_pullback(m, after->q, after->rate, after_bar, A, q_bar, v_bar);
     position_output_pullback(m, before, q_bar, v_bar, A, before_bar);
-}
-
-/// A step of one stage whose rates were projected: q' and the velocities nearest to the chords, from which the state then starts
-/// anew.
-KERNEL void projected_pullback(const lane_model *m, ladder_adjoint *A, const position_state *after, const state_bar *after_bar,
-                               const state_bar *before_bar, real *tau_bar)
-{
-    projection_pullback(m, &A->chord, after, after_bar, &A->projection, A->q_bar, A->v_bar, &A->chord_bar);
-    for (int k = 0; k < m->nwound; k++) A->chord_bar.wound[k] = after_bar->wound[k];
-    for (int k = 0; k < m->nv && m->rubs; k++) A->chord_bar.z[k] = after_bar->z[k];
-    position_pullback(m, &A->one, &A->chord_bar, before_bar, tau_bar);
 }
 
 /// Gradients by the old point, in before_bar, are by q, V and rates where that point was found from these.
@@ -319,15 +322,16 @@ KERNEL void touching_pullback(const lane_model *m, ladder_adjoint *A, const posi
     correction_step_pullback(m, A, before, tau_bar);
 }
 
-/// The same where rates were projected, as of projected_pullback().
-KERNEL void projected_touching_pullback(const lane_model *m, ladder_adjoint *A, const position_state *start,
-                                        const position_state *after, const state_bar *after_bar, const state_bar *before,
-                                        real *tau_bar)
+/// A step of one stage whose rates were projected: q' and the velocities nearest to the chords, from which the state then starts
+/// anew.
+KERNEL void projected_pullback(const lane_model *m, ladder_adjoint *A, const position_state *before, const position_state *after,
+                               const state_bar *after_bar, const state_bar *before_bar, real *tau_bar)
 {
     projection_pullback(m, &A->chord, after, after_bar, &A->projection, A->q_bar, A->v_bar, &A->chord_bar);
     for (int k = 0; k < m->nwound; k++) A->chord_bar.wound[k] = after_bar->wound[k];
     for (int k = 0; k < m->nv && m->rubs; k++) A->chord_bar.z[k] = after_bar->z[k];
-    touching_pullback(m, A, start, &A->chord_bar, before, tau_bar);
+    if (m->ncontact) touching_pullback(m, A, before, &A->chord_bar, before_bar, tau_bar);
+    else position_pullback(m, &A->one, &A->chord_bar, before_bar, tau_bar);
 }
 
 /// After ladder_prepare(): gradients by the state before the step, and added to tau_bar [nv], from those by the state after it.
@@ -344,19 +348,25 @@ KERNEL void ladder_pullback(const lane_model *m, ladder_adjoint *A, const positi
         begin_pullback(m, before, &A->again.id, &A->again.loads, &A->alpha, before_bar, tau_bar);
     } else if (before_bar->A) {
         fold_restart(m, A->one.W.in.h, after_bar, &A->alpha);
-        if (m->ncontact) projected_touching_pullback(m, A, before, after, &A->alpha.after, before_bar, tau_bar);
-        else projected_pullback(m, A, after, &A->alpha.after, before_bar, tau_bar);
+        projected_pullback(m, A, before, after, &A->alpha.after, before_bar, tau_bar);
         restart_pullback(m, A->one.W.in.h, after_bar, before_bar);
     } else if (A->staged) {
         stage_bar bar;
-        bar.q = before_bar->q, bar.tau = tau_bar;
+        bar.q = before_bar->q, bar.tau = tau_bar, bar.slip = before_bar->slip;
         bar.rate = old ? before_bar->old_rate : before_bar->v, bar.V = old ? before_bar->old : before_bar->V;
         clear_bar(m, before_bar);
         for (int k = 0; k < m->nv && old; k++) bar.rate[k] = rset(0);
         for (int k = 0; k < masses_of(m) && old; k++) bar.V[k] = zero_rate();
-        stage_pullback(m, &A->more, after_bar, &bar);
+        state_bar held = *after_bar;
+        stage_begin_pullback(m, &A->more, after_bar);
+        if (m->ncontact) {
+            stage_hold_pullback(m, &A->more, &A->hold, after_bar, before_bar, &bar);
+            hold_start_pullback(m, &A->hold, before->V, before_bar->V);
+            held.V = A->hold.V, held.v = A->hold.rate;
+        }
+        stage_pullback(m, &A->more, &held, &bar);
     } else {
-        if (A->projected) projected_pullback(m, A, after, after_bar, before_bar, tau_bar);
+        if (A->projected) projected_pullback(m, A, before, after, after_bar, before_bar, tau_bar);
         else if (m->ncontact) touching_pullback(m, A, before, after_bar, before_bar, tau_bar);
         else position_pullback(m, &A->one, after_bar, before_bar, tau_bar);
         for (int k = 0; k < m->nv && old; k++) before_bar->old_rate[k] = after_bar->old_rate[k];

@@ -19,6 +19,7 @@
 #include "integrators/collocation.h"
 #include "integrators/stage_tables.h"
 #include "integrators/stage_terms.h"
+#include "integrators/stage_contact_adjoint.h"
 #include "integrators/stage_residual.h"
 #include "integrators/stage_sweep.h"
 #include "integrators/stage_step.h"
@@ -33,13 +34,15 @@ typedef struct {
     pose_work Q;
     rate_pose *M;  // [bodies with mass]
     real *b, *y;   // [stages][nv]
+    stage_touches touch;
 } stage_adjoint;
 
-/// Gradients by what a step starts from: configuration, rates of joints and of poses, joint forces.
+/// Gradients by what a step starts from: configuration, rates of joints and of poses, joint forces, bristles of contact points.
 typedef struct {
     real *q, *rate;  // [nv]
     rate_pose *V;    // [bodies with mass]
     real *tau;       // [nv]
+    vec3 *slip;      // [ncontact]
 } stage_bar;
 
 /// Factors J at the solution in P.
@@ -219,6 +222,7 @@ KERNEL void rows_pullback(const lane_model *m, stage_adjoint *A, const stage_bar
         double h = 0, d = 0;
         for (int l = 0; l < s; l++) h += t->h[a][l], d += t->d[a][l];
         joint_twists(m, T, A->y + a * m->nv, A->Q.motion);
+        for (int i = 0; i < m->nbody && m->ncontact; i++) A->touch.moves[a * m->nbody + i] = A->Q.motion[i];
         for (int i = 0, k = 0; i < m->nbody; i++) {
             const lane_body *b = &m->bodies[i];
             if (!(b->flags & BODY_MASS)) continue;
@@ -231,6 +235,7 @@ KERNEL void rows_pullback(const lane_model *m, stage_adjoint *A, const stage_bar
         for (int k = 0; k < m->nload; k++) W->held[k].drag = W->point[k * s + a].drag;
         if (m->nload) add_drag_rows(m, T, W->start, W->held, rset(d) * W->in.inv_h, true, &A->Q, bar->q);
     }
+    if (m->ncontact) stage_contact_rows(m, W, &A->touch, bar->q, bar->slip);
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         const real *y = A->y + b->vadr;
@@ -242,15 +247,22 @@ KERNEL void rows_pullback(const lane_model *m, stage_adjoint *A, const stage_bar
     }
 }
 
-/// After stage_prepare(): added to `bar`, the gradients by what the step starts from, from those by the state after it.
+/// The gradient by the stages, A->b, where it begins.
+KERNEL void stage_begin_pullback(const lane_model *m, stage_adjoint *A, const state_bar *after)
+{
+    const int last = A->P.W.table->stages - 1;
+    for (int k = 0; k < last * m->nv; k++) A->b[k] = rset(0);
+    for (int k = 0; k < m->nv; k++) A->b[last * m->nv + k] = after->q[k];
+}
+
+/// After stage_prepare() and stage_begin_pullback(): added to `bar`, the gradients by what the step starts from, from those by the
+/// state after it.
 KERNEL void stage_pullback(const lane_model *m, stage_adjoint *A, const state_bar *after, const stage_bar *bar)
 {
     const stages *W = &A->P.W;
     const stage_table *t = W->table;
     const int s = t->stages, last = s - 1;
     real *const end = A->b + last * m->nv;
-    for (int k = 0; k < last * m->nv; k++) A->b[k] = rset(0);
-    for (int k = 0; k < m->nv; k++) end[k] = after->q[k];
     weighted_pullback(m, A, t->d[last], after->v, after->V, bar->q);
     double secant[MOST_STAGES] = {0};
     if (t->old > 0) {
@@ -258,6 +270,7 @@ KERNEL void stage_pullback(const lane_model *m, stage_adjoint *A, const state_ba
         weighted_pullback(m, A, secant, after->old_rate, after->old, bar->q);
     }
     end_stages_wound_pullback(m, A, after->wound, bar);
+    if (m->ncontact) stage_memory_pullback(m, W, &A->touch, A->at, after->slip, after->press, A->b, bar->q, bar->slip);
     for (int i = 0; i < m->nbody && m->rubs; i++) {
         const lane_body *b = &m->bodies[i];
         const int j = b->vadr;

@@ -186,7 +186,7 @@ FN wrench slide_column(const lane_model *m, const stages *W, int k, int a, int l
 }
 
 /// Adds what the gradient n of the gap makes of the way of a contact point on a surface that is not flat: n turns by H, and with
-/// it the force, and the rate of the gap. Friction's plane turns, too, which is left out.
+/// it the force, and the rate of the gap.
 FN void add_bend_block(const lane_model *m, const stages *W, int k, int s, int a, int width, const meeting *t, wrench by_press,
                        real *P)
 {
@@ -200,6 +200,42 @@ FN void add_bend_block(const lane_model *m, const stages *W, int k, int s, int a
         add_outer_block(block, width, force_at(t->arm, scale(column[j], negate(t->press.force))),
                         force_at(t->arm, vec(rset(j == 0), rset(j == 1), rset(j == 2))));
     add_outer_block(block, width, by_press, force_at(t->arm, scale(smul(H, load_rate(W, of, a)), t->press.by_rate)));
+}
+
+/// Adds what the planes of friction, which turn with that gradient, make of the way of a contact point at all stages: Newton's steps
+/// leave it out.
+FN void add_face_blocks(const lane_model *m, const stages *W, int k, int s, int a, int width, const meeting *t, real *P)
+{
+    const lane_point_load *load = &m->loads[k];
+    const stage_table *table = W->table;
+    const stage_load *of = &W->point[k * s];
+    const stage_body *body = &W->body[load->body * s];
+    const mat3 R_k = W->start[load->body].R;
+    const friction_law *const F = &t->rub;
+    const real h = W->in.h, tau = m->relaxation, r = load->radius;
+    const vec3 y = add_scaled(t->s, of[a].F, tau);
+    vec3 x = add_scaled(add(W->slip[load->contact], of[a].u), add_scaled(load_rate(W, of, a), of[a].axis, r), tau);
+    for (int l = 0; l < s; l++) x = add_scaled(x, of[l].axis, rset(table->a[a][l]) * h * r);
+    for (int l = 0; l < s; l++) {
+        sym3 H;
+        stand_at(surface_of(m, load), add(W->held[k].gap, of[l].u), &H);
+        const vec3 column[3] = {vec(H.xx, H.xy, H.xz), vec(H.xy, H.yy, H.yz), vec(H.xz, H.yz, H.zz)};
+        const real e = fmadd(h, rset(table->a[a][l]), tau * rset(l == a));
+        for (int j = 0; j < 3; j++) {
+            vec3 turns = zero3();
+            for (int i = 0; i < s; i++)
+                turns = add_scaled(turns, sub(tmul(body[i].T.R, column[j]), tmul(R_k, column[j])), rset(table->d[l][i]) * W->in.inv_h);
+            vec3 bends = scale(mul(body[l].T.R, turns), r * e);  // bristles and their rate, before they are projected
+            if (l == a) bends = sub_scaled(bends, column[j], dot(t->face, x));
+            vec3 g = add_scaled(scale(F->t1, F->k1 * dot(F->t1, bends)), F->t2, F->k2 * dot(F->t2, bends));
+            if (l == a) g = sub_scaled(g, t->face, F->k2 * dot(column[j], y));
+            wrench w = force_at(t->arm, g);
+            w.n = add_scaled(w.n, cross(g, t->face), r);
+            if (l == a) w.n = add_scaled(w.n, cross(F->g, column[j]), r);
+            add_outer_block(P + width * 6 * a + 6 * l, width, w,
+                            force_at(of[l].arm, vec(rset(j == 0), rset(j == 1), rset(j == 2))));
+        }
+    }
 }
 
 /// Adds what a contact point that brakes turns makes at stage a of the motion at all stages, with the normal force that goes by `gap`
@@ -231,8 +267,8 @@ FN void add_turn_blocks(const lane_model *m, const stages *W, int k, int s, int 
 }
 
 /// Adds what a contact point makes at stage a of the motion at all stages. The normal force goes by the gap there and by its
-/// rate, friction by bristles and their rate, and, where it slides, by the normal force.
-FN void add_touch_blocks(const lane_model *m, const stages *W, int k, int s, int a, int width, real *P)
+/// rate, friction by bristles and their rate, and, where it slides, by the normal force. exact: with all that planes of friction do.
+FN void add_touch_blocks(const lane_model *m, const stages *W, int k, int s, int a, int width, bool exact, real *P)
 {
     const lane_point_load *load = &m->loads[k];
     const meeting t = touch_at_stage(m, W, k, a);
@@ -248,7 +284,10 @@ FN void add_touch_blocks(const lane_model *m, const stages *W, int k, int s, int
         add_outer_block(block, width, by_press, force_at(W->point[k * s + l].arm, scale(n, e)));
         for (int j = 0; j < 2; j++) add_outer_block(block, width, by_way[j], slide_column(m, W, k, a, l, t.face, ways[j]));
     }
-    if (load->surface && any_of(gt(t.press.force, rset(0)))) add_bend_block(m, W, k, s, a, width, &t, by_press, P);
+    if (load->surface && any_of(gt(t.press.force, rset(0)))) {
+        add_bend_block(m, W, k, s, a, width, &t, by_press, P);
+        if (exact) add_face_blocks(m, W, k, s, a, width, &t, P);
+    }
     if (load->rolls) add_turn_blocks(m, W, k, s, a, width, &t, P);
     const vec3 f = meeting_gradient(&t), half = scale(f, rset(-0.5)),
                turn = scale(cross(t.rub.g, t.face), rset(0.5) * load->radius);
@@ -279,12 +318,12 @@ FN void add_pull_blocks(const lane_model *m, const stages *W, int k, int s, int 
     }
 }
 
-/// Adds those of the loads on a body.
-KERNEL void add_load_blocks(const lane_model *m, const lane_body *b, const stages *W, int s, int width, real *P)
+/// Adds those of the loads on a body; exact: as of add_touch_blocks().
+KERNEL void add_load_blocks(const lane_model *m, const lane_body *b, const stages *W, int s, int width, bool exact, real *P)
 {
     for (int k = b->load; k < b->loads_end; k++)
         for (int a = 0; a < s; a++)
-            if (m->loads[k].flags & LOAD_TOUCHES) add_touch_blocks(m, W, k, s, a, width, P);
+            if (m->loads[k].flags & LOAD_TOUCHES) add_touch_blocks(m, W, k, s, a, width, exact, P);
             else add_pull_blocks(m, W, k, s, a, width, P);
 }
 
@@ -420,7 +459,7 @@ FN void stage_inward_body(const lane_model *m, const stages *W, stage_sweep *wor
     const joint_form f = form_of(b);
     const bordered B = border_of(s, open);
     if (f.flags & BODY_MASS) add_stage_blocks(b, W, s, i, B.width, P);
-    if (f.flags & BODY_LOAD) add_load_blocks(m, b, W, s, B.width, P);
+    if (f.flags & BODY_LOAD) add_load_blocks(m, b, W, s, B.width, keep, P);
     if (f.kind == JOINT_BALL || f.kind == JOINT_TRANSLATION) eliminate_stages(m, b, f.kind, 3, W, s, i, open, keep, P, work);
     else eliminate_stages(m, b, f.kind, 1, W, s, i, open, keep, P, work);
     if (!(f.flags & BODY_ROOT) && has_arm(f)) shift_stages(W, s, i, B, P);

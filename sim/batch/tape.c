@@ -91,7 +91,7 @@ static bool loads_have_mass(const ctn_model *m, ctn_error *err)
     return true;
 }
 
-/// Of steps that touch there are derivatives by order 2 and alpha.
+/// Of steps that touch there are derivatives by order 2, alpha and radau.
 static bool touching_steps(const ctn_model *m, const ctn_batch_config *cfg, ctn_error *err)
 {
     const bool order2 = (cfg->method == CTN_COLLOCATION && cfg->order == 2) || (cfg->method == CTN_RADAU && cfg->stages == 1);
@@ -105,10 +105,16 @@ static bool touching_steps(const ctn_model *m, const ctn_batch_config *cfg, ctn_
              "radau of 1 stage");
         return false;
     }
-    if (order2 || cfg->method == CTN_ALPHA) return true;
+    for (int k = 0; k < m->nsurface && cfg->method == CTN_RADAU && !order2; k++) {
+        if (m->surfaces[k].kind != SURFACE_TERRAIN) continue;
+        fail(err, CTN_UNAVAILABLE,
+             "terrain: it has no derivatives by radau of several stages in this version; take alpha, or collocation of order 2");
+        return false;
+    }
+    if (order2 || cfg->method == CTN_ALPHA || cfg->method == CTN_RADAU) return true;
     fail(err, CTN_UNAVAILABLE,
          "method: %s has no derivatives where links touch a `ground` or obstacles in this version; take collocation of order 2, "
-         "radau of 1 stage, or alpha",
+         "radau or alpha",
          ctn_method_name(cfg->method));
     return false;
 }

@@ -64,6 +64,8 @@ static stage_adjoint layout_stage_adjoint(const lane_model *m, int s_, arena *a)
     w.M = TAKE(a, n, rate_pose);
     w.b = TAKE(a, s * nv, real);
     w.y = TAKE(a, s * nv, real);
+    w.touch.load = TAKE(a, m->ncontact ? (s + 1) * n : 0, wrench);
+    w.touch.moves = TAKE(a, m->ncontact ? s * n : 0, twist);
     return w;
 }
 
