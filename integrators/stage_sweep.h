@@ -202,8 +202,8 @@ FN void add_bend_block(const lane_model *m, const stages *W, int k, int s, int a
     add_outer_block(block, width, by_press, force_at(t->arm, scale(smul(H, load_rate(W, of, a)), t->press.by_rate)));
 }
 
-/// Adds what the planes of friction, which turn with that gradient, make of the way of a contact point at all stages: Newton's steps
-/// leave it out.
+/// Adds what the planes of friction, which turn with that gradient, make of the way of a contact point at all stages, and that bristles
+/// of stage a go by the planes of all of them, not by its own alone: Newton's steps leave both out.
 FN void add_face_blocks(const lane_model *m, const stages *W, int k, int s, int a, int width, const meeting *t, real *P)
 {
     const lane_point_load *load = &m->loads[k];
@@ -216,7 +216,17 @@ FN void add_face_blocks(const lane_model *m, const stages *W, int k, int s, int 
     const vec3 y = add_scaled(t->s, of[a].F, tau);
     vec3 x = add_scaled(add(W->slip[load->contact], of[a].u), add_scaled(load_rate(W, of, a), of[a].axis, r), tau);
     for (int l = 0; l < s; l++) x = add_scaled(x, of[l].axis, rset(table->a[a][l]) * h * r);
+    vec3 off[MOST_STAGES];
+    for (int l = 0; l < s; l++) off[l] = sub(face_of(m, load, add(W->held[k].gap, of[l].u)), t->face);
     for (int l = 0; l < s; l++) {
+        const vec3 ways[2] = {F->t1, F->t2};
+        for (int j = 0; j < 2; j++) {
+            wrench column = wrench_zero(), row = force_at(sub_scaled(t->arm, t->face, r), scale(ways[j], j ? F->k2 : F->k1));
+            for (int i = 0; i < s; i++)
+                column.n = add_scaled(column.n, cross(mul(body[l].T.R, tmul(body[i].T.R, ways[j])), off[i]),
+                                      r * rset(table->a[a][i] * table->d[i][l]));
+            add_outer_block(P + width * 6 * a + 6 * l, width, row, column);
+        }
         sym3 H;
         stand_at(surface_of(m, load), add(W->held[k].gap, of[l].u), &H);
         const vec3 column[3] = {vec(H.xx, H.xy, H.xz), vec(H.xy, H.yy, H.yz), vec(H.xz, H.yz, H.zz)};
