@@ -1,6 +1,7 @@
 /// Derivatives of steps of several stages that touch (integrators/stage_contact_adjoint.h): Jacobians along random changes of the
 /// state, and gradients of runs, against differences of the steps themselves. What falls, lands (with one stage), slides and lies, on
-/// the ground and on obstacles. Where the step has a kink between the ends of a difference it is left out, and counted.
+/// the ground and on obstacles; machines with motors, springs and dry friction in their joints. Where the step has a kink between the
+/// ends of a difference it is left out, and counted.
 #include "sim/engine/engine.h"
 #include "sim/model/model.h"
 #include "tests/ground_scenes.h"
@@ -17,7 +18,8 @@
 
 static double *numbers(size_t n) { return calloc(n + 1, sizeof(double)); }
 
-enum { PARTS = 5 };  // of the gradient by a state: q, rates, V, bristles, normal forces
+enum { PARTS = 6 };  // of the gradient by a state: q, rates, V, bristles of joints, of contact points, normal forces
+enum { MACHINE = GROUND_KINDS, KINDS };
 
 /// A model, its steps, and room for one world of the engine.
 typedef struct {
@@ -36,8 +38,8 @@ typedef struct {
     ctn_tape *tape;
 } fixture;
 
-/// The flat form is q, joint rates, their gain, V of every body, energies, bristles of joints, integral terms, bristles and normal
-/// forces of contact points.
+/// The flat form is q, joint rates, their gain, V of every body, energies, bristles of joints, and those and normal forces of contact
+/// points.
 static void find_places(fixture *f)
 {
     const ctn_model *m = f->m;
@@ -52,10 +54,12 @@ static void find_places(fixture *f)
         for (size_t k = 0; k < 12 && (m->bodies[i].flags & BODY_MASS); k++)
             f->unit[at] = f->cfg.dt, f->place[at++] = V + 12 * (size_t)i + k;
     f->part[3] = at;
-    for (size_t k = 0; k < 3 * f->contacts; k++) f->unit[at] = 1, f->place[at++] = slip + k;
+    for (size_t k = f->n - 4 * f->contacts - at; k > 0; k--) f->unit[at] = 1, f->place[at++] = slip - k;
     f->part[4] = at;
-    for (size_t k = 0; k < f->contacts; k++) f->unit[at] = 1 / f->point[k]->grip, f->place[at++] = slip + 3 * f->contacts + k;
+    for (size_t k = 0; k < 3 * f->contacts; k++) f->unit[at] = 1, f->place[at++] = slip + k;
     f->part[5] = at;
+    for (size_t k = 0; k < f->contacts; k++) f->unit[at] = 1 / f->point[k]->grip, f->place[at++] = slip + 3 * f->contacts + k;
+    f->part[6] = at;
     ck_assert_uint_eq(at, f->n);
 }
 
@@ -89,12 +93,45 @@ static void close_fixture(fixture *f)
 
 static flat_places places_of(const fixture *f) { return (flat_places){f->nv, f->n, f->flat, f->place, f->unit}; }
 
+/// A trunk on a leg with motors, a springy one, and one on a ball.
+static ctn_model *machine(uint64_t seed, double *q, double *v)
+{
+    static const char text[] =
+        "catena: 1\nground: true\ncontact: {friction: %g}\nlinks:\n"
+        "  - {name: trunk, joint: free, density: 300, shapes: [{type: box, size: [0.4, 0.3, 0.1]}]}\n"
+        "  - {name: thigh, parent: trunk, position: [0.15, 0.1, 0], density: 500,\n"
+        "     joint: {type: revolute, axis: [0, 1, 0], armature: 0.01, stiffness: 3, limits: [-40 deg, 40 deg], friction: 0.2,\n"
+        "     presliding: 0.05, damping: 0.05}, shapes: [{type: capsule, from: [0, 0, 0], to: [0, 0, -0.2], radius: 0.03}]}\n"
+        "  - {name: foot, parent: thigh, position: [0, 0, -0.2], joint: {type: prismatic, axis: [0, 0, 1], damping: 2, armature: 0.1},\n"
+        "     density: 500, shapes: [{type: sphere, radius: 0.04}]}\n"
+        "  - {name: leg, parent: trunk, position: [0.15, -0.1, 0], joint: {type: revolute, axis: [0.2, 1, 0], damping: 0.1},\n"
+        "     density: 500, shapes: [{type: capsule, from: [0, 0, 0], to: [0, 0, -0.25], radius: 0.03}]}\n"
+        "  - {name: tail, parent: trunk, position: [-0.2, 0, 0], joint: {type: ball, damping: 0.1, stiffness: 4, armature: 0.01},\n"
+        "     density: 500, shapes: [{type: capsule, from: [0, 0, 0], to: [-0.1, 0, -0.2], radius: 0.03}]}\n"
+        "motors:\n"
+        "  - {joint: thigh, type: position, kp: 40, kd: 1, effort: 12, target: {sinusoid: {amplitude: 0.4, frequency: 2, phase: %g}}}\n"
+        "  - {joint: foot, type: position, kp: 2000, kd: 20, target: %g}\n"
+        "  - {joint: leg, type: velocity, kd: 2, gear: 2, target: %g, effort: 3}\n";
+    rng r = {seed * 433 + 1};
+    char scene[sizeof text + 100];
+    const double friction = rng_uniform(&r, 0, 1), phase = rng_uniform(&r, 0, 6), way = rng_uniform(&r, -0.05, 0.05);
+    snprintf(scene, sizeof scene, text, friction, phase, way, rng_uniform(&r, -6, 6));
+    ctn_model *const m = model_of(scene);
+    random_state(m, &r, q, v);
+    for (int k = 0; k < m->nv; k++) v[k] *= 0.5;
+    memcpy(q, (double[7]){0, 0, 0.4, 1, 0, 0, 0}, 7 * sizeof *q);
+    for (int k = 7; k < m->nq; k++) q[k] *= 0.3;
+    return m;
+}
+
 /// A fall that is checked, by radau of 2, 3 or 4 stages: on the ground alone, or over obstacles.
-static fixture open_fall(ground_kind kind, uint64_t seed, bool obstacles, int steps)
+static fixture open_fall(int kind, uint64_t seed, bool obstacles, int steps)
 {
     double q[GROUND_MOST], v[GROUND_MOST];
     const double depth = seed % 3 ? 0 : 0.02;
-    ctn_model *const m = obstacles ? obstacle_model(kind, seed, depth, q, v) : ground_model(kind, seed, depth, q, v);
+    ctn_model *const m = kind == MACHINE ? machine(seed, q, v)
+                         : obstacles     ? obstacle_model((ground_kind)kind, seed, depth, q, v)
+                                         : ground_model((ground_kind)kind, seed, depth, q, v);
     ctn_batch_config cfg = ctn_batch_config_default();
     cfg.method = CTN_RADAU, cfg.stages = seed % 8 == 7 ? 4 : 2 + (int)(seed / 2 % 2), cfg.tolerance = 1e-13;
     cfg.dt = seed % 2 ? 1. / 60 : 1. / 240;
@@ -108,14 +145,15 @@ typedef struct {
     long parts, fewer;
 } manner;
 
-static manner step_flat(const fixture *f, const double *from, const double *tau, double *to)
+static manner step_flat(const fixture *f, int step, const double *from, const double *tau, double *to)
 {
+    engine_clock clock = {.since = step * f->cfg.dt};
     ctn_step_stats stats = {0};
     double *copy = numbers(f->flat);
     memcpy(copy, from, f->flat * sizeof *copy);
     f->engine->flatten(f->lanes, &f->cfg, f->state, 0, true, copy);
     free(copy);
-    f->engine->step(f->lanes, &f->cfg, f->state, f->work, NULL, &tau, &(int){1}, false, 1, &stats, &(engine_use){0});
+    f->engine->step(f->lanes, &f->cfg, f->state, f->work, &clock, &tau, &(int){1}, false, 1, &stats, &(engine_use){0});
     f->engine->flatten(f->lanes, &f->cfg, f->state, 0, false, to);
     return (manner){stats.steps ? stats.substeps : 0, stats.fewer_stages};
 }
@@ -187,7 +225,7 @@ static void check_change(const fixture *f, const double *from, const double *to,
     for (int s = 0; s < STENCIL && smooth; s++) {
         for (size_t j = 0; j < f->nv; j++) pushed[j] = tau[j] + node(s) * e * d[f->n + j];
         flat_move(f->m, places_of(f), from, d, node(s) * e, one);
-        const manner now = step_flat(f, one, pushed, one);
+        const manner now = step_flat(f, step, one, pushed, one);
         smooth = now.parts == how.parts && now.fewer == how.fewer && same_touches(f, one, to);
         flat_between(f->m, places_of(f), to, one, got[s]);
     }
@@ -208,11 +246,18 @@ static void check_change(const fixture *f, const double *from, const double *to,
     free(one), free(pushed);
 }
 
+static bool has_bristles(const ctn_model *m, int dof)
+{
+    for (int i = 0; i < m->nbody; i++)
+        if (m->bodies[i].vadr == dof) return m->bodies[i].flags & BODY_FRICTION;
+    return false;
+}
+
 /// A and B of a step along random changes of each part of the state, of forces, and of all of these.
 static void check_step(const fixture *f, int step, const double *from, const double *to, const double *tau, manner how,
                        uint64_t seed, tally *t)
 {
-    static const char *const parts[] = {"q", "rates", "V", "bristles", "normal forces", "forces", "all"};
+    static const char *const parts[] = {"q", "rates", "V", "bristles of joints", "bristles", "normal forces", "forces", "all"};
     enum { FORCES = PARTS, ALL };
     ctn_error err = {0};
     rng r = {seed * 977 + (uint64_t)step};
@@ -227,7 +272,8 @@ static void check_step(const fixture *f, int step, const double *from, const dou
         memset(d, 0, (f->n + f->nv) * sizeof *d), memset(slope, 0, f->n * sizeof *slope);
         for (int p = 0; p < PARTS; p++)
             for (size_t j = f->part[p]; j < f->part[p + 1]; j++) {
-                const bool aside = p == PARTS - 1 && !touch_of(f, from, j - f->part[p]);  // a normal force of 0 has one side
+                // a normal force of 0 has one side; only joints with dry friction have bristles
+                const bool aside = (p == 5 && !touch_of(f, from, j - f->part[p])) || (p == 3 && !has_bristles(f->m, (int)(j - f->part[p])));
                 if ((what != p && what != ALL) || aside) continue;
                 const double x = rng_uniform(&r, -1, 1);
                 d[j] = x / f->unit[j];
@@ -252,7 +298,7 @@ static void check_fall(fixture *f, uint64_t seed, tally *t)
     start_flat(f, f->q, f->v, flat[0]);
     for (int k = 0; k < f->steps && status == CTN_OK; k++) {
         const double *const tau = f->tau + (size_t)k * f->nv;
-        const manner how = step_flat(f, flat[0], tau, flat[1]);
+        const manner how = step_flat(f, k, flat[0], tau, flat[1]);
         const bool touches = touching(f, flat[0]) || touching(f, flat[1]);
         if (touches && how.fewer && landed < 2) check_step(f, k, flat[0], flat[1], tau, how, seed, t), landed++;
         if (touches && !how.fewer && others < 12 && k % 3 == 0) check_step(f, k, flat[0], flat[1], tau, how, seed, t), others++;
@@ -275,7 +321,7 @@ START_TEST(steps_against_differences)
     tally t = {0};
     FOR_SEEDS(seed, 4)
     {
-        fixture f = open_fall((ground_kind)_i, seed, false, 60);
+        fixture f = open_fall(_i, seed, false, 60);
         check_fall(&f, seed, &t);
         close_fixture(&f);
     }
@@ -291,7 +337,7 @@ START_TEST(steps_on_obstacles)
     FOR_SEEDS(seed, 6)
     {
         if (seed % 3 == 0) continue;
-        fixture f = open_fall((ground_kind)_i, seed, true, 60);
+        fixture f = open_fall(_i, seed, true, 60);
         check_fall(&f, seed, &t);
         close_fixture(&f);
     }
@@ -307,7 +353,7 @@ static void manners_of_run(const fixture *f, const double *q, const double *v, c
     double *flat = numbers(f->flat);
     start_flat(f, q, v, flat);
     for (int k = 0; k < RUN; k++) {
-        const manner how = step_flat(f, flat, tau + (size_t)k * f->nv, flat);
+        const manner how = step_flat(f, k, flat, tau + (size_t)k * f->nv, flat);
         *manners++ = (int)how.parts, *manners++ = (int)how.fewer;
         for (size_t p = 0; p < f->contacts; p++) *manners++ = touch_of(f, flat, p);
     }
@@ -385,7 +431,7 @@ START_TEST(gradients_of_runs)
     tally t = {0};
     FOR_SEEDS(seed, 8)
     {
-        fixture fall = open_fall((ground_kind)_i, seed, seed % 4 == 1 && seed % 3 != 0, 60), f = fall;
+        fixture fall = open_fall(_i, seed, seed % 4 == 1 && seed % 3 != 0, 60), f = fall;
         ctn_error err = {0};
         const ctn_status status = ctn_tape_run(fall.tape, fall.q, fall.v, fall.tau, &err);
         for (int part = 0; part < 3 && status == CTN_OK; part++) {
@@ -406,9 +452,9 @@ int main(void)
     Suite *const suite = suite_create("stage_contact_gradients");
     TCase *const t = tcase_create("stage_contact_gradients");
     tcase_set_timeout(t, 300);
-    tcase_add_loop_test(t, steps_against_differences, 0, GROUND_KINDS);
+    tcase_add_loop_test(t, steps_against_differences, 0, KINDS);
     tcase_add_loop_test(t, steps_on_obstacles, 0, GROUND_KINDS);
-    tcase_add_loop_test(t, gradients_of_runs, 0, GROUND_KINDS);
+    tcase_add_loop_test(t, gradients_of_runs, 0, KINDS);
     suite_add_tcase(suite, t);
     return run_suite(suite);
 }
