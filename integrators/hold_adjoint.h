@@ -77,7 +77,10 @@ typedef struct {
     const real *start_rate;  // [nv] before the step
 } ended_motion;
 
-FN vec3 ended_rates(const ended_motion *E, const lane_body *b) { return E->more ? joint_vector(b, E->rate) : chord_rates(b, E->one); }
+FN vec3 ended_rates(const ended_motion *E, const lane_body *b)
+{
+    return E->more ? joint_vector(b, E->rate) : chord_rates(b, E->one);
+}
 
 FN rate_pose ended_velocity(const ended_motion *E, int i)
 {

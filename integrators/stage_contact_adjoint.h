@@ -37,8 +37,7 @@ typedef struct {
 
 FN void clear_touch_bars(stage_touch_bar *B, int s)
 {
-    for (int a = 0; a < s; a++)
-        B[a].g = B[a].s = B[a].F = B[a].n = B[a].U = zero3(), B[a].l = B[a].gap = rset(0);
+    for (int a = 0; a < s; a++) B[a].g = B[a].s = B[a].F = B[a].n = B[a].U = zero3(), B[a].l = B[a].gap = rset(0);
 }
 
 /// s_a and F_a of contact point k before they are projected.
@@ -58,10 +57,7 @@ FN vec3 stage_slide(const lane_model *m, const stages *W, int k, int a)
 }
 
 /// Of b by P x, P the projection along the plane of normal f: adds the gradient by f.
-FN void plane_pullback(vec3 f, vec3 x, vec3 b, vec3 *face)
-{
-    *face = sub_scaled(sub_scaled(*face, b, dot(f, x)), x, dot(f, b));
-}
+FN void plane_pullback(vec3 f, vec3 x, vec3 b, vec3 *face) { *face = sub_scaled(sub_scaled(*face, b, dot(f, x)), x, dot(f, b)); }
 
 /// Of what contact point k is at the stages, B [stages]: adds the gradients by its poses to `load` of its body, and by the bristles
 /// it began with to *slip.
@@ -162,7 +158,8 @@ KERNEL void stage_contact_rows(const lane_model *m, const stages *W, const stage
 }
 
 /// Takes what is in A->load to the joints: added to b [stages][nv] by the stages, at [stages][nbody], and to q_bar by the start.
-KERNEL void stage_touch_rows(const lane_model *m, const stages *W, const stage_touches *A, const placement *at, real *b, real *q_bar)
+KERNEL void stage_touch_rows(const lane_model *m, const stages *W, const stage_touches *A, const placement *at, real *b,
+                             real *q_bar)
 {
     const int s = W->table->stages;
     for (int a = 0; a < s; a++) add_joint_rows(m, at + a * m->nbody, A->load + a * m->nbody, b + a * m->nv);

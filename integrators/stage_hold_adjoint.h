@@ -31,7 +31,8 @@ FN void stage_motor_books(const lane_model *m, const lane_motor *a, real x, real
 FN void servo_pullback(const lane_model *m, const lane_body *b, real x, real c, real *x_bar)
 {
     const lane_motor a = motor_now(m, b);
-    const real S = bounded(&a, fmadd(a.kp, fnmadd(a.gear, x, a.target[0]), a.feedforward[0])).force, by = sel(gt(a.kp, rset(0)), c * S, rset(0));
+    const real S = bounded(&a, fmadd(a.kp, fnmadd(a.gear, x, a.target[0]), a.feedforward[0])).force,
+               by = sel(gt(a.kp, rset(0)), c * S, rset(0));
     *x_bar = fnmadd(a.gear, by, *x_bar);
     add_by_target(m, &a, by);
 }
@@ -46,7 +47,8 @@ FN void stage_store_books(const lane_model *m, const lane_body *b, stage_adjoint
     if (b->flags & BODY_SPRING) {
         const bool ball = b->kind == JOINT_BALL;
         const vec3 at_x = ball ? ball_potential(b, cone_at(b, x)).g : vec(joint_potential(b, x[b->qadr]).g, rset(0), rset(0));
-        const vec3 at_q = ball ? ball_potential(b, cone_at(b, in->q)).g : vec(joint_potential(b, in->q[b->qadr]).g, rset(0), rset(0));
+        const vec3 at_q =
+            ball ? ball_potential(b, cone_at(b, in->q)).g : vec(joint_potential(b, in->q[b->qadr]).g, rset(0), rset(0));
         add_joint_vector(b, end, scale(at_x, c)), add_joint_vector(b, bar->q, scale(at_q, negate(c)));
     }
     if (b->flags & BODY_FRICTION) {
@@ -132,9 +134,10 @@ KERNEL void stage_touch_books(const lane_model *m, const stages *W, const stage_
             const meeting e = touch_at_stage(m, W, k, a);
             const vec3 U = load_rate(W, of, a);
             const real dt = c * rset(t->b[a]) * W->in.h, sinks = negate(dot(e.n, U)), depth = depth_of(e.gap);
-            const real damped = fnmadd(p->grip, depth, e.press.force), stored = a == s - 1 ? c * p->grip * depth : o;
+            const real damped = fnmadd(p->grip, depth, e.press.force);
             B[a].g = scale(of[a].F, dt), B[a].F = scale(e.rub.g, dt), B[a].s = zero3();
-            B[a].l = dt * sinks, B[a].gap = sel(lt(e.gap, o), dt * p->grip * sinks, o) - stored;
+            B[a].l = dt * sinks, B[a].gap = sel(lt(e.gap, o), dt * p->grip * sinks, o);
+            if (a == s - 1) B[a].gap = B[a].gap - c * p->grip * depth;
             B[a].n = scale(U, negate(dt * damped)), B[a].U = scale(e.n, negate(dt * damped));
         }
         const real first = depth_of(before), end = depth_of(touch_at_stage(m, W, k, s - 1).gap);

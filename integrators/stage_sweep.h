@@ -234,7 +234,8 @@ FN void add_face_blocks(const lane_model *m, const stages *W, int k, int s, int 
         for (int j = 0; j < 3; j++) {
             vec3 turns = zero3();
             for (int i = 0; i < s; i++)
-                turns = add_scaled(turns, sub(tmul(body[i].T.R, column[j]), tmul(R_k, column[j])), rset(table->d[l][i]) * W->in.inv_h);
+                turns = add_scaled(turns, sub(tmul(body[i].T.R, column[j]), tmul(R_k, column[j])),
+                                   rset(table->d[l][i]) * W->in.inv_h);
             vec3 bends = scale(mul(body[l].T.R, turns), r * e);  // bristles and their rate, before they are projected
             if (l == a) bends = sub_scaled(bends, column[j], dot(t->face, x));
             vec3 g = add_scaled(scale(F->t1, F->k1 * dot(F->t1, bends)), F->t2, F->k2 * dot(F->t2, bends));
@@ -258,7 +259,8 @@ FN void add_turn_blocks(const lane_model *m, const stages *W, int k, int s, int 
     wrench by_press = wrench_zero(), row = wrench_zero(), column = wrench_zero();
     by_press.n = turn_pull(&of.T, of.law.by_press);
     for (int l = 0; l < s; l++) {
-        const real rate = rset(W->table->d[a][l]) * W->in.inv_h, e = fmadd(t->press.by_rate, rate, t->press.by_gap * rset(l == a));
+        const real rate = rset(W->table->d[a][l]) * W->in.inv_h,
+                   e = fmadd(t->press.by_rate, rate, t->press.by_gap * rset(l == a));
         const real bends = fmadd(m->relaxation, rate, rset(l == a));
         const small_turn T = turn_of(mmul(W->body[load->body * s + l].T.R, back));
         real *const block = P + width * 6 * a + 6 * l;

@@ -445,13 +445,19 @@ ctn_status ctn_tape_state(ctn_tape *tape, int step, double *q, double *v, ctn_er
     return CTN_OK;
 }
 
-/// What the books of a tree that touches have no derivatives of, by alpha (integrators/alpha_contact_adjoint.h); NULL: none of it.
+/// What the books of a tree that touches have no derivatives of by alpha, or by several stages (held_unbooked()); NULL: none of it.
 static const char *not_booked(const ctn_model *m, const ctn_batch_config *cfg)
 {
-    if (!m->ncontact || cfg->method != CTN_ALPHA) return NULL;
-    for (int k = 0; k < m->nload && !m->nmotor; k++)
+    const bool alpha = cfg->method == CTN_ALPHA;
+    if (!m->ncontact || !(alpha || (cfg->method == CTN_RADAU && cfg->stages > 1))) return NULL;
+    if (alpha && m->nmotor) return "motors";
+    for (int k = 0; k < m->nmotor; k++) {
+        const bool ball = m->bodies[m->motors[k].body].kind == JOINT_BALL;
+        if (ball || m->motors[k].wound >= 0) return ball ? "motors on balls" : "integral terms (ki) of motors";
+    }
+    for (int k = 0; k < m->nload; k++)
         if (!(m->loads[k].flags & LOAD_TOUCHES)) return "springs, forces and fluids on links";
-    return m->nmotor ? "motors" : NULL;
+    return NULL;
 }
 
 static ctn_status lost_way(const ctn_tape *tape, int p, ctn_error *err)
