@@ -499,6 +499,55 @@ START_TEST(gradients_of_runs)
 }
 END_TEST
 
+/// A step back of eight worlds at different times of a fall, of which some touch: every engine has the bits of the first.
+START_TEST(same_bits)
+{
+    enum { WORLDS = 8 };
+    fixture f = open_fall(GROUND_TREE, 2, true, 60);
+    double *at[WORLDS][2], *got[WORLDS], *want[WORLDS], *bar = numbers(f.n), *tau_bar[WORLDS];
+    const double *const pushed = f.tau;
+    rng r = {3};
+    int found = 0;
+    for (size_t k = 0; k < f.n; k++) bar[k] = rng_uniform(&r, -1, 1);
+    for (int w = 0; w < WORLDS; w++) got[w] = numbers(f.n), want[w] = numbers(f.n), tau_bar[w] = numbers(f.nv);
+    for (int w = 0; w < WORLDS; w++) at[w][0] = numbers(f.flat), at[w][1] = numbers(f.flat);
+    start_flat(&f, f.q, f.v, at[0][0]);
+    for (int k = 0; found < WORLDS && k < f.steps; k++) {
+        const manner how = step_flat(&f, 0, at[found][0], pushed, at[found][1]);
+        double *const next = numbers(f.flat);
+        memcpy(next, at[found][1], f.flat * sizeof *next);
+        found += how.parts == 1 && !how.fewer && (touching(&f, next) || found < 2);  // two that fly
+        if (found < WORLDS) memcpy(at[found][0], next, f.flat * sizeof *next);
+        free(next);
+    }
+    ck_assert_int_eq(found, WORLDS);
+    for (const ctn_engine *const *e = engines_available(); *e; e++) {
+        const ctn_engine *g = *e;
+        lane_model *const lanes = engine_model(g, f.m, f.cfg.dt);
+        void *const adjoint = aligned_alloc(64, (g->adjoint_size(lanes, &f.cfg) + 127) / 64 * 64);
+        memset(adjoint, 0, g->adjoint_size(lanes, &f.cfg));
+        for (int w = 0; w < WORLDS; w += g->lanes) {
+            const double *before[WORLDS], *after[WORLDS], *bars[WORLDS], *tau[WORLDS];
+            double *to[WORLDS], *by_tau[WORLDS];
+            for (int l = 0; l < g->lanes; l++)
+                before[l] = at[w + l][0], after[l] = at[w + l][1], bars[l] = bar, tau[l] = pushed, to[l] = got[w + l],
+                by_tau[l] = tau_bar[w + l];
+            ck_assert(g->adjoint_prepare(lanes, &f.cfg, adjoint, 0, f.cfg.dt, 0, before, after, tau));
+            g->adjoint_step(lanes, &f.cfg, adjoint, g->lanes, bars, to, by_tau, NULL);
+        }
+        for (int w = 0; w < WORLDS; w++) {
+            if (e == engines_available()) memcpy(want[w], got[w], f.n * sizeof *bar);
+            ck_assert_msg(!memcmp(want[w], got[w], f.n * sizeof *bar), "%s, world %d: other bits", g->name, w);
+            ck_assert(largest(got[w], f.n) > 0 && largest(got[w], f.n) < 1e300);
+        }
+        free(adjoint), free(lanes);
+    }
+    for (int w = 0; w < WORLDS; w++) free(got[w]), free(want[w]), free(tau_bar[w]), free(at[w][0]), free(at[w][1]);
+    free(bar);
+    close_fixture(&f);
+}
+END_TEST
+
 int main(void)
 {
     Suite *const suite = suite_create("stage_contact_gradients");
@@ -508,6 +557,7 @@ int main(void)
     tcase_add_loop_test(t, steps_on_obstacles, 0, GROUND_KINDS);
     tcase_add_test(t, targets_of_machines);
     tcase_add_loop_test(t, gradients_of_runs, 0, KINDS);
+    tcase_add_test(t, same_bits);
     suite_add_tcase(suite, t);
     return run_suite(suite);
 }
