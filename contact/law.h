@@ -139,26 +139,36 @@ typedef struct {
     real before, gap;  // at the start of the step, now
     real from;         // the depth from which the rate of the gap is counted: that before (order 2), or what alpha_step.h says
     vec3 n, face;      // the gradient of the gap; the normal of the plane of friction
+    vec3 under;        // that of the plane below the point, now
     vec3 x, arm;       // the middle, where there is a surface; and from the body's origin
     vec3 s, rest;      // along that plane: how far it is bent, and from where the rate of that is counted, likewise
     mat3 Qt;           // R R_k'
 } touch;
 
-/// face: the normal of the plane of friction; NULL: that of now. The ground has one.
-FN touch touch_at(const lane_model *m, const lane_point_load *s, const load_state *at, mat3 R_k, mat3 R, vec3 u, vec3 z,
-                  const vec3 *face)
+/// before: its gap at the start of the step, where its middle was x. face: the normal of the plane of friction; NULL: that of now.
+/// The ground has one.
+FN touch touch_after_way(const lane_model *m, const lane_point_load *s, real before, vec3 x, vec3 arm, mat3 Qt, vec3 u, vec3 z,
+                         const vec3 *face)
 {
     touch c;
-    c.before = gap_of(m, s, at->gap), c.from = depth_of(c.before);
+    c.before = before, c.from = depth_of(c.before);
     if (s->surface) {
-        c.x = add(at->gap, u);
+        c.x = add(x, u);
         const surface_point now = stand_of(m, s, c.x);
-        c.gap = now.gap, c.n = now.n, c.face = face ? *face : now.face;
-    } else c.n = c.face = ground_normal(m), c.gap = c.before + dot(c.n, u);
-    c.arm = mul(R, load3(s->point)), c.Qt = mmul(R, transposed(R_k));
+        c.gap = now.gap, c.n = now.n, c.under = now.face, c.face = face ? *face : now.face;
+    } else c.n = c.under = c.face = ground_normal(m), c.gap = c.before + dot(c.n, u);
+    c.arm = arm, c.Qt = Qt;
     c.rest = along_ground(c.face, z);
     c.s = add(c.rest, along_ground(c.face, add_scaled(u, tmul(c.Qt, c.face), s->radius)));
     return c;
+}
+
+/// The same, of a body that has turned from the axes R_k to R.
+FN touch touch_at(const lane_model *m, const lane_point_load *s, const load_state *at, mat3 R_k, mat3 R, vec3 u, vec3 z,
+                  const vec3 *face)
+{
+    const real before = gap_of(m, s, at->gap);
+    return touch_after_way(m, s, before, at->gap, mul(R, load3(s->point)), mmul(R, transposed(R_k)), u, z, face);
 }
 
 /// How s goes along the tangent t by turns of the body: with the middle, and as the surface rolls, by r Q n.

@@ -52,6 +52,12 @@ typedef struct {
     vec3 p;
 } rate_pose;
 
+/// A contact point at the end of a step, and what its dampers and friction take in it, J: what slides, what turns.
+typedef struct {
+    end_touch at;
+    real loss, turning;
+} ended_touch;
+
 /// Everything one solve of a lane block works on. Arrays [nbody] unless noted.
 typedef struct {
     terms_input in;      // q, rate, tau, the iterate x, u; step size
@@ -70,6 +76,8 @@ typedef struct {
     const real *press;  // [ncontact] their normal forces at the start of the step
     real *lag;          // [ncontact] the normal forces whose friction the solve has
     vec3 *face;         // [ncontact] the planes of that, where there are surfaces
+    surface_point *begun;  // [ncontact] how they stand at the start of the step, likewise
+    ended_touch *ended;    // [ncontact] what end_touches() finds
     body_load *load;   // [nload] of a body with BODY_LOAD, at its first load
     real *r;        // [nv] residual of the joint rows
     real E;         // energy of the iterate, up to a constant
@@ -103,6 +111,10 @@ KERNEL void start_step(const lane_model *m, solve *W)
     find_origins(m, W->in.q, W->start, W->p);
 #endif
     hold_loads(m, W->start, W->p, W->held);
+    for (int k = 0; k < m->nload && m->nsurface; k++) {
+        const lane_point_load *s = &m->loads[k];
+        if (s->flags & LOAD_TOUCHES && s->surface) W->begun[s->contact] = stand_of(m, s, W->held[k].gap);
+    }
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         step_body *s = &W->step[i];
@@ -218,24 +230,38 @@ FN real add_drag(body_load *L, const lane_point_load *s, load_state *at, vec3 ar
     return drag_potential(s, &D, slip) / in->drag;
 }
 
-/// How load k, a contact point, stands at the iterate of W. Where dampers have a drift, that of the gap, if it begins in contact,
-/// and of the bristles goes by the way less the drift.
-FN touch contact_at(const lane_model *m, const solve *W, int k)
+/// How the body i has turned since the start of the step, R R_k'.
+FN mat3 turned_body(const solve *W, int i) { return mmul(W->now[i].R, transposed(W->start[i].R)); }
+
+/// The gap of load k, a contact point, at the start of the step.
+FN real gap_before(const lane_model *m, const solve *W, int k)
 {
     const lane_point_load *s = &m->loads[k];
-    const load_state *at = &W->held[k];
-    const mat3 R = W->now[s->body].R;
-    const vec3 point = load3(s->point), u = add(W->body[s->body].dp, sub(mul(R, point), at->arm));
+    return s->surface ? W->begun[s->contact].gap : ground_gap(m, s, W->held[k].gap);
+}
+
+/// How load k, a contact point, stands at the iterate of W. Where dampers have a drift, that of the gap, if it begins in contact,
+/// and of the bristles goes by the way less the drift. arm: from its body's origin; u: its way; Qt: how its body has turned.
+FN touch contact_by(const lane_model *m, const solve *W, int k, vec3 arm, vec3 u, mat3 Qt)
+{
+    const lane_point_load *s = &m->loads[k];
     const vec3 *const face = s->surface ? &W->face[s->contact] : NULL;
-    touch c = touch_at(m, s, at, W->start[s->body].R, R, u, W->slip[s->contact], face);
+    touch c = touch_after_way(m, s, gap_before(m, W, k), W->held[k].gap, arm, Qt, u, W->slip[s->contact], face);
     if (W->drift) {
         const rate_pose *D = &W->drift[s->body];
-        const vec3 drift = mul_add(D->p, D->R, point), rolls = mul(W->start[s->body].R, tmul(D->R, c.face));
-        const vec3 n = s->surface ? stand_of(m, s, at->gap).n : c.n;
+        const vec3 drift = mul_add(D->p, D->R, load3(s->point)), rolls = mul(W->start[s->body].R, tmul(D->R, c.face));
+        const vec3 n = s->surface ? W->begun[s->contact].n : c.n;
         c.from = sel(lt(c.before, rset(0)), negate(c.before + dot(n, drift)), rset(0));
         c.rest = add(c.rest, along_ground(c.face, add_scaled(drift, rolls, s->radius)));
     }
     return c;
+}
+
+FN touch contact_at(const lane_model *m, const solve *W, int k)
+{
+    const lane_point_load *s = &m->loads[k];
+    const vec3 arm = mul(W->now[s->body].R, load3(s->point)), u = add(W->body[s->body].dp, sub(arm, W->held[k].arm));
+    return contact_by(m, W, k, arm, u, turned_body(W, s->body));
 }
 
 /// How that point's body has turned, after contact_at().
@@ -263,7 +289,14 @@ FN bool is_apart(const lane_model *m, const solve *W, int k, vec3 u)
     const lane_point_load *s = &m->loads[k];
     if (any_of(gt(W->lag[s->contact], rset(0)))) return false;
     if (any_of(is_inside(m, s, add(W->held[k].gap, u)))) return false;
-    return !W->drift || !any_of(is_inside(m, s, W->held[k].gap));
+    return !W->drift || !any_of(lt(gap_before(m, W, k), rset(0)));
+}
+
+/// The same after contact_at().
+FN bool stands_off(const lane_model *m, const solve *W, int k, const touch *c)
+{
+    const mask touches = either(gt(W->lag[m->loads[k].contact], rset(0)), lt(c->gap, rset(0)));
+    return !any_of(W->drift ? either(touches, lt(c->before, rset(0))) : touches);
 }
 
 /// What the loads on body i add: their wrench, their block, and their energy, which it returns. A damper's is c/(2h) |u|^2 for

@@ -111,8 +111,8 @@ FN void book_load(tree_books *B, const lane_model *m, const position_state *S, c
     if (Q->more) add_load_stages(&B->flow, m, Q->more, k);
     else add_load_part(&B->flow, m, Q->one, k);
     if (s->flags & LOAD_TOUCHES) {
-        const end_touch e = Q->more ? touch_after_stages(m, &Q->more->W, k) : touch_after(m, &Q->one->W, k);
-        const real before = gap_of(m, s, at->gap);
+        const end_touch e = Q->more ? touch_after_stages(m, &Q->more->W, k) : Q->one->W.ended[s->contact].at;
+        const real before = Q->more ? gap_of(m, s, at->gap) : gap_before(m, &Q->one->W, k);
         book(B, stored_in_contact(m, s, before, S->slip), stored_at_end(s, &e));
         B->touches = sel(either(lt(before, rset(0)), lt(e.gap, rset(0))), rset(1), B->touches);
         return;

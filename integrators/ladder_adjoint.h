@@ -154,6 +154,7 @@ KERNEL mask touching_prepare(const lane_model *m, const ctn_batch_config *cfg, r
         position_prepare(m, h, before, lead->x, lead->u, tau, lead);
     }
     const solved_part Q = solution_with(m, L, NULL);
+    end_touches(m, &L->one.W);
     find_kept(m, before, &Q, h, A->hold.kept);
     clock_now(m, h, 1);
     const mask found = both(N.converged, same_numbers(L->one.x, after->q, m->nq));

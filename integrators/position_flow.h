@@ -72,16 +72,9 @@ FN void add_load_part(energy_flow *F, const lane_model *m, const position_work *
     const terms_input *in = &P->W.in;
     const load_state *at = &P->W.held[k];
     if (s->flags & LOAD_TOUCHES) {
-        const touch c = contact_at(m, &P->W, k);
-        const end_touch e = touch_after(m, &P->W, k);
-        real damped = fnmadd(s->grip, depth_of(c.gap), e.press);
-        if (in->slack) damped = s->grip * m->relaxation * in->inv_h * (depth_of(c.gap) - depth_of(c.before));  // at the mean rate
-        const vec3 g = rub_in_step(m, s, &c, in->drag, s->friction * P->W.lag[s->contact]).g;
-        F->dissipated = F->dissipated + contact_loss(s, &c, P->W.slip[s->contact], damped, g, e.kept);
-        if (!s->rolls) return;
-        const turned_touch t = turned_in(m, &P->W, k, &c);
-        const vec3 torque = turn_in_step(m, s, &t, c.face, in->drag, P->W.lag[s->contact]).g;
-        F->dissipated = F->dissipated + turn_loss(s, &t, P->W.slip[turn_slot(m, s)], torque, e.turned);
+        const ended_touch *e = &P->W.ended[s->contact];
+        F->dissipated = F->dissipated + e->loss;
+        if (s->rolls) F->dissipated = F->dissipated + e->turning;
         return;
     }
     const mat3 R = P->W.now[s->body].R;

@@ -202,7 +202,7 @@ KERNEL void face_contacts(const lane_model *m, solve *W, mask where)
         const lane_point_load *s = &m->loads[k];
         if (!(s->flags & LOAD_TOUCHES) || !s->surface) continue;
         vec3 *const face = &W->face[s->contact];
-        *face = sel3(where, face_of(m, s, W->held[k].gap), *face);
+        *face = sel3(where, W->begun[s->contact].face, *face);
     }
 }
 
@@ -257,26 +257,51 @@ KERNEL mask newton_direction(const lane_model *m, mask need, newton_progress *N,
     return need;
 }
 
-/// Load k, a contact point, at the end of the step that W has solved.
-FN end_touch touch_after(const lane_model *m, const solve *W, int k)
+/// The normal force of load k, a contact point, in the solution of W, which has it as c.
+FN real press_after(const lane_model *m, const solve *W, int k, const touch *c)
+{
+    return stands_off(m, W, k, c) ? rset(0) : press_in_step(m, &m->loads[k], c, W->in.drag).force;
+}
+
+/// Load k, a contact point, at the end of the step that W has solved. Where it has touched nothing it gives up what bristles that
+/// slide have stored; they are left with zeros that have the signs of where it is.
+FN ended_touch touch_after(const lane_model *m, const solve *W, int k)
 {
     const lane_point_load *s = &m->loads[k];
+    const real o = rset(0), lag = W->lag[s->contact], drag = W->in.drag;
     const touch c = contact_at(m, W, k);
-    end_touch e;
-    e.gap = c.gap, e.press = press_in_step(m, s, &c, W->in.drag).force;
-    e.kept = kept_slip(s, c.s, W->lag[s->contact], e.press), e.turned = zero3();
-    if (s->rolls) e.turned = kept_turn(s, c.face, turned_in(m, W, k, &c).s, W->lag[s->contact], e.press);
+    const vec3 z = W->slip[s->contact];
+    ended_touch e;
+    e.at.gap = c.gap, e.at.turned = zero3(), e.turning = o;
+    if (!s->rolls && stands_off(m, W, k, &c)) {
+        e.at.press = o, e.at.kept = scale(c.s, o);
+        e.loss = rset(0.5) * s->grip * stored_bend(s, z, along_ground(c.face, z));
+        return e;
+    }
+    e.at.press = press_in_step(m, s, &c, drag).force, e.at.kept = kept_slip(s, c.s, lag, e.at.press);
+    real damped = fnmadd(s->grip, depth_of(c.gap), e.at.press);
+    if (W->in.slack) damped = s->grip * m->relaxation * W->in.inv_h * (depth_of(c.gap) - depth_of(c.before));  // at the mean rate
+    e.loss = contact_loss(s, &c, z, damped, rub_in_step(m, s, &c, drag, s->friction * lag).g, e.at.kept);
+    if (!s->rolls) return e;
+    const turned_touch t = turned_in(m, W, k, &c);
+    e.at.turned = kept_turn(s, c.face, t.s, lag, e.at.press);
+    e.turning = turn_loss(s, &t, W->slip[turn_slot(m, s)], turn_in_step(m, s, &t, c.face, drag, lag).g, e.at.turned);
     return e;
 }
 
-/// Gives friction of contact point k the plane below it in the solution. Returns by how much that turns it.
-FN real correct_face(const lane_model *m, solve *W, int k, mask where)
+/// How all contact points end in the solution of W, before that is looked at: once, as several do.
+KERNEL void end_touches(const lane_model *m, solve *W)
 {
-    const lane_point_load *s = &m->loads[k];
-    const vec3 u = add(W->body[s->body].dp, sub(mul(W->now[s->body].R, load3(s->point)), W->held[k].arm));
-    vec3 *const last = &W->face[s->contact];
-    const vec3 face = face_of(m, s, add(W->held[k].gap, u)), turned = sub(face, *last);
-    *last = sel3(where, face, *last);
+    for (int k = 0; k < m->nload; k++)
+        if (m->loads[k].flags & LOAD_TOUCHES) W->ended[m->loads[k].contact] = touch_after(m, W, k);
+}
+
+/// Gives friction of contact point k the plane below it in the solution, c. Returns by how much that turns it.
+FN real correct_face(solve *W, int contact, const touch *c, mask where)
+{
+    vec3 *const last = &W->face[contact];
+    const vec3 turned = sub(c->under, *last);
+    *last = sel3(where, c->under, *last);
     return root(dot(turned, turned));
 }
 
@@ -287,9 +312,10 @@ KERNEL real correct_friction(const lane_model *m, solve *W, mask where)
     for (int k = 0; k < m->nload; k++) {
         const lane_point_load *s = &m->loads[k];
         if (!(s->flags & LOAD_TOUCHES)) continue;
-        const real force = touch_after(m, W, k).press, last = W->lag[s->contact];
+        const touch c = contact_at(m, W, k);
+        const real force = press_after(m, W, k, &c), last = W->lag[s->contact];
         change = fmadd(s->friction + s->torsional + s->rolling, magnitude(force - last), change);  // torques: over a metre
-        if (s->surface) change = fmadd(s->friction * force, correct_face(m, W, k, where), change);
+        if (s->surface) change = fmadd(s->friction * force, correct_face(W, s->contact, &c, where), change);
         W->lag[s->contact] = sel(where, force, last);
     }
     return change;
@@ -303,14 +329,13 @@ FN mask is_corrected(const lane_model *m, real change)
     return gt(change, rset(1e-9) * weight);
 }
 
-/// The solution in W is the end of a step in the lanes `where`: what contact points remember of it.
+/// The solution in W, after end_touches(), is the end of a step in the lanes `where`: what contact points remember of it.
 KERNEL void keep_contacts(const lane_model *m, const solve *W, mask where, vec3 *slip, real *press)
 {
     for (int k = 0; k < m->nload; k++) {
         const lane_point_load *s = &m->loads[k];
         if (!(s->flags & LOAD_TOUCHES)) continue;
-        const end_touch e = touch_after(m, W, k);
-        keep_touch(m, s, &e, where, slip, press);
+        keep_touch(m, s, &W->ended[s->contact].at, where, slip, press);
     }
 }
 

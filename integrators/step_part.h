@@ -242,7 +242,7 @@ FN mask gains_nothing(step_part *part, const position_state *S, energy_parts aft
 /// Load k, a contact point, at the end of the solution in P.
 FN end_touch touch_at_end(const lane_model *m, const ladder_work *P, int k)
 {
-    return P->part.table ? touch_after_stages(m, &P->more.W, k) : touch_after(m, &P->one.W, k);
+    return P->part.table ? touch_after_stages(m, &P->more.W, k) : P->one.W.ended[m->loads[k].contact].at;
 }
 
 /// The same of the solution in P, of several stages or of alpha.
@@ -279,7 +279,7 @@ KERNEL mask contacts_change(const lane_model *m, const position_state *S, const 
         if (!(s->flags & LOAD_TOUCHES)) continue;
         const mask before = gt(S->press[s->contact], rset(0));
         for (int a = 0; a < (t ? t->stages : 1); a++) {
-            const real press = t ? touch_at_stage(m, &P->more.W, k, a).press.force : touch_after(m, &P->one.W, k).press;
+            const real press = t ? touch_at_stage(m, &P->more.W, k, a).press.force : P->one.W.ended[s->contact].at.press;
             const mask now = gt(press, rset(0));
             some = either(some, both(either(before, now), not_(both(before, now))));
         }
@@ -333,6 +333,7 @@ KERNEL mask accept_part(const lane_model *m, const ctn_batch_config *cfg, const 
     mask ok =
         both(solved, config_valid(m, t ? P->more.x + last * m->nq : P->one.x, t ? P->more.u + last * m->nv : P->one.u, far));
     count->far = sel(both(t ? solved : tried, *far), rset(1), count->far);
+    if (m->ncontact && !t) end_touches(m, &P->one.W);
     if (m->ncontact && !cfg->adaptive && (t || P->part.alpha)) ok = both(ok, not_(contacts_change(m, S, P)));
     if (m->fast && !cfg->adaptive && (t || P->part.alpha)) ok = both(ok, not_(overdrives(m, S, P)));
     if (!any_of(either(ok, *far))) return ok;
@@ -342,7 +343,10 @@ KERNEL mask accept_part(const lane_model *m, const ctn_batch_config *cfg, const 
     clock_now(m, P->one.W.in.h, 1);
     if (P->part.alpha) {
         // to the last bit the placements of a state that is taken up there
-        if (any_of(unwind(m, &P->one, ok))) find_placements(m, P->one.x, P->one.W.now);
+        if (any_of(unwind(m, &P->one, ok))) {
+            find_placements(m, P->one.x, P->one.W.now);
+            end_touches(m, &P->one.W);
+        }
         end_rates_of_alpha(m, &P->part.rule, S, &P->one, &P->end);
     }
     if (m->ncontact) {

@@ -16,12 +16,12 @@ KERNEL void step_correct(void *context, int thread, int job)
     w->step[job].sums.change = correct_friction(&w->rows[job].m, solve_of(w, job), not_(none_of()));
 }
 
-/// Where a contact point is pressed at the end of the step, of one stage.
+/// Where a contact point is pressed at the end of the step, of one stage, after end_touches().
 FN mask pressed_points(const lane_model *m, const solve *W)
 {
     mask some = none_of();
     for (int k = 0; k < m->nload; k++)
-        if (m->loads[k].flags & LOAD_TOUCHES) some = either(some, gt(touch_after(m, W, k).press, rset(0)));
+        if (m->loads[k].flags & LOAD_TOUCHES) some = either(some, gt(W->ended[m->loads[k].contact].at.press, rset(0)));
     return some;
 }
 

@@ -377,6 +377,7 @@ KERNEL void step_part_of_block(void *context, int thread, int job)
         break;
     case CHECK_STEP:
         A->sums.bad = not_(config_valid(m, P->one.x, P->one.u, &far));
+        end_touches(m, &P->one.W);
         if (m->ncontact && alpha) A->sums.bad = either(A->sums.bad, contacts_change(m, &S, P));
         if (m->ncontact) A->sums.pressed = pressed_points(m, &P->one.W);
         A->sums.flow = no_flow();
@@ -385,6 +386,7 @@ KERNEL void step_part_of_block(void *context, int thread, int job)
         clock_now(m, P->one.W.in.h, 1);
         break;
     case END_STEP:
+        if (alpha) end_touches(m, &P->one.W);  // it may have been turned
         if (alpha) end_rates_of_alpha(m, &P->part.rule, &S, &P->one, &P->end);
         break;
     case COMMIT_STEP:

@@ -220,6 +220,8 @@ KERNEL solve layout_solve(const lane_model *m, arena *a)
     W.p = TAKE(a, m->nload ? n : 0, vec3);
     W.lag = TAKE(a, (size_t)m->ncontact, real);
     W.face = TAKE(a, m->nsurface ? (size_t)m->ncontact : 0, vec3);
+    W.begun = TAKE(a, m->nsurface ? (size_t)m->ncontact : 0, surface_point);
+    W.ended = TAKE(a, (size_t)m->ncontact, ended_touch);
     return W;
 }
 
