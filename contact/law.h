@@ -145,18 +145,24 @@ typedef struct {
     mat3 Qt;           // R R_k'
 } touch;
 
-/// before: its gap at the start of the step, where its middle was x. face: the normal of the plane of friction; NULL: that of now.
-/// The ground has one.
-FN touch touch_after_way(const lane_model *m, const lane_point_load *s, real before, vec3 x, vec3 arm, mat3 Qt, vec3 u, vec3 z,
-                         const vec3 *face)
+/// How a rounded point stands whose middle has moved by u from x, where its gap was `before`.
+FN surface_point stand_after(const lane_model *m, const lane_point_load *s, real before, vec3 x, vec3 u)
+{
+    surface_point now;
+    if (s->surface) now = stand_of(m, s, add(x, u));
+    else now.n = now.face = ground_normal(m), now.gap = before + dot(now.n, u);
+    return now;
+}
+
+/// before: its gap at the start of the step, where its middle was x; now: how it stands. face: the normal of the plane of
+/// friction; NULL: that of now. The ground has one.
+FN touch touch_of(const lane_point_load *s, real before, surface_point now, vec3 x, vec3 arm, mat3 Qt, vec3 u, vec3 z,
+                  const vec3 *face)
 {
     touch c;
     c.before = before, c.from = depth_of(c.before);
-    if (s->surface) {
-        c.x = add(x, u);
-        const surface_point now = stand_of(m, s, c.x);
-        c.gap = now.gap, c.n = now.n, c.under = now.face, c.face = face ? *face : now.face;
-    } else c.n = c.under = c.face = ground_normal(m), c.gap = c.before + dot(c.n, u);
+    if (s->surface) c.x = add(x, u);
+    c.gap = now.gap, c.n = now.n, c.under = now.face, c.face = face ? *face : now.face;
     c.arm = arm, c.Qt = Qt;
     c.rest = along_ground(c.face, z);
     c.s = add(c.rest, along_ground(c.face, add_scaled(u, tmul(c.Qt, c.face), s->radius)));
@@ -168,7 +174,8 @@ FN touch touch_at(const lane_model *m, const lane_point_load *s, const load_stat
                   const vec3 *face)
 {
     const real before = gap_of(m, s, at->gap);
-    return touch_after_way(m, s, before, at->gap, mul(R, load3(s->point)), mmul(R, transposed(R_k)), u, z, face);
+    const surface_point now = stand_after(m, s, before, at->gap, u);
+    return touch_of(s, before, now, at->gap, mul(R, load3(s->point)), mmul(R, transposed(R_k)), u, z, face);
 }
 
 /// How s goes along the tangent t by turns of the body: with the middle, and as the surface rolls, by r Q n.

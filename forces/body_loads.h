@@ -45,12 +45,13 @@
 typedef struct {
     wrench w;          // the gradient of their energy
     inertia6 P, safe;  // its second derivative; without curvature
+    bool acts;         // whether there is any; else none of these is set
 } body_load;
 
 FN body_load no_load(void)
 {
     body_load L;
-    L.w = wrench_zero(), L.P = L.safe = inertia_zero();
+    L.w = wrench_zero(), L.P = L.safe = inertia_zero(), L.acts = true;
     return L;
 }
 

@@ -242,11 +242,11 @@ FN real gap_before(const lane_model *m, const solve *W, int k)
 
 /// How load k, a contact point, stands at the iterate of W. Where dampers have a drift, that of the gap, if it begins in contact,
 /// and of the bristles goes by the way less the drift. arm: from its body's origin; u: its way; Qt: how its body has turned.
-FN touch contact_by(const lane_model *m, const solve *W, int k, vec3 arm, vec3 u, mat3 Qt)
+FN touch contact_of(const lane_model *m, const solve *W, int k, surface_point now, vec3 arm, vec3 u, mat3 Qt)
 {
     const lane_point_load *s = &m->loads[k];
     const vec3 *const face = s->surface ? &W->face[s->contact] : NULL;
-    touch c = touch_after_way(m, s, gap_before(m, W, k), W->held[k].gap, arm, Qt, u, W->slip[s->contact], face);
+    touch c = touch_of(s, gap_before(m, W, k), now, W->held[k].gap, arm, Qt, u, W->slip[s->contact], face);
     if (W->drift) {
         const rate_pose *D = &W->drift[s->body];
         const vec3 drift = mul_add(D->p, D->R, load3(s->point)), rolls = mul(W->start[s->body].R, tmul(D->R, c.face));
@@ -261,7 +261,8 @@ FN touch contact_at(const lane_model *m, const solve *W, int k)
 {
     const lane_point_load *s = &m->loads[k];
     const vec3 arm = mul(W->now[s->body].R, load3(s->point)), u = add(W->body[s->body].dp, sub(arm, W->held[k].arm));
-    return contact_by(m, W, k, arm, u, turned_body(W, s->body));
+    const surface_point now = stand_after(m, s, gap_before(m, W, k), W->held[k].gap, u);
+    return contact_of(m, W, k, now, arm, u, turned_body(W, s->body));
 }
 
 /// How that point's body has turned, after contact_at().
@@ -276,23 +277,45 @@ FN turned_touch turned_in(const lane_model *m, const solve *W, int k, const touc
     return turned_at(c->Qt, W->slip[turn_slot(m, s)], drift);
 }
 
-/// Where the middle x of a contact point is in what it touches. What is far from all of that costs little.
-FN mask is_inside(const lane_model *m, const lane_point_load *s, vec3 x)
-{
-    if (s->surface && !any_of(may_touch(surface_of(m, s), s->radius, x))) return none_of();
-    return lt(gap_of(m, s, x), rset(0));
-}
-
-/// Whether a contact point that has moved by u touches in no lane, and has no friction to feel.
-FN bool is_apart(const lane_model *m, const solve *W, int k, vec3 u)
+/// Whether load k, a contact point that has moved by u, touches in some lane, or has friction to feel; *now: how it stands.
+FN bool may_act(const lane_model *m, const solve *W, int k, vec3 u, surface_point *now)
 {
     const lane_point_load *s = &m->loads[k];
-    if (any_of(gt(W->lag[s->contact], rset(0)))) return false;
-    if (any_of(is_inside(m, s, add(W->held[k].gap, u)))) return false;
+    const real o = rset(0), before = gap_before(m, W, k);
+    const vec3 from = W->held[k].gap, x = add(from, u);
+    mask acts = gt(W->lag[s->contact], o);
+    if (W->drift) acts = either(acts, lt(before, o));
+    if (s->surface && !any_of(either(acts, may_touch(surface_of(m, s), s->radius, x)))) return false;  // far: that costs little
+    *now = stand_after(m, s, before, from, u);
+    return any_of(either(acts, lt(s->surface ? now->gap : ground_gap(m, s, x), o)));
+}
+
+/// The ground below a body: the points s of it with down.s - radius > near are above it by more than rounding.
+typedef struct {
+    vec3 down;
+    real near;
+} ground_below;
+
+FN ground_below find_ground(const lane_model *m, const solve *W, int i)
+{
+    const vec3 n = ground_normal(m), p = W->p[i], dp = W->body[i].dp, x = add(p, dp);
+    const real sizes = magnitude(p.x) + magnitude(p.y) + magnitude(p.z) + magnitude(dp.x) + magnitude(dp.y) + magnitude(dp.z);
+    ground_below g;
+    g.down = tmul(W->now[i].R, n);
+    g.near = m->ground[3] - dot(n, x) + fmadd(rset(1e-12), sizes + magnitude(m->ground[3]), rset(1e-9));
+    return g;
+}
+
+/// Whether load k is a contact point that is so far above the ground, and has nothing to feel.
+FN bool is_above(const lane_model *m, const solve *W, int k, const ground_below *g)
+{
+    const lane_point_load *s = &m->loads[k];
+    if (!(s->flags & LOAD_TOUCHES) || s->surface) return false;
+    if (any_of(either(gt(W->lag[s->contact], rset(0)), le(dot(g->down, load3(s->point)) - s->radius, g->near)))) return false;
     return !W->drift || !any_of(lt(gap_before(m, W, k), rset(0)));
 }
 
-/// The same after contact_at().
+/// Whether load k touches in no lane, and has no friction to feel, after contact_at().
 FN bool stands_off(const lane_model *m, const solve *W, int k, const touch *c)
 {
     const mask touches = either(gt(W->lag[m->loads[k].contact], rset(0)), lt(c->gap, rset(0)));
@@ -305,15 +328,27 @@ KERNEL real evaluate_loads(const lane_model *m, solve *W, int i)
 {
     const lane_body *b = &m->bodies[i];
     iterate_body *t = &W->body[i];
+    body_load *const all = &W->load[b->load];
+    ground_below below;
+    int k = b->load;
+    if (m->ncontact) below = find_ground(m, W, i);
+    while (k < b->loads_end && is_above(m, W, k, &below)) k++;
+    all->acts = k < b->loads_end;
+    if (!all->acts) return rset(0);
     body_load L = no_load();
+    mat3 Qt;
+    bool met = false;
     real E = rset(0);
-    for (int k = b->load; k < b->loads_end; k++) {
+    for (; k < b->loads_end; k++) {
         const lane_point_load *s = &m->loads[k];
+        if (is_above(m, W, k, &below)) continue;
         const load_state *at = &W->held[k];
         const vec3 arm = mul(W->now[i].R, load3(s->point)), u = add(t->dp, sub(arm, at->arm));
         if (s->flags & LOAD_TOUCHES) {
-            if (is_apart(m, W, k, u)) continue;
-            const touch c = contact_at(m, W, k);
+            surface_point now;
+            if (!may_act(m, W, k, u, &now)) continue;
+            if (!met) Qt = turned_body(W, i), met = true;
+            const touch c = contact_of(m, W, k, now, arm, u, Qt);
             E = E + add_contact(&L, m, s, &c, W->in.drag, W->lag[s->contact]);
             if (s->rolls) {
                 const turned_touch t = turned_in(m, W, k, &c);
@@ -342,9 +377,12 @@ KERNEL real evaluate_loads(const lane_model *m, solve *W, int i)
         E = E + e.E, W->too_far = either(W->too_far, e.too_far);
     }
     t->w = wrench_add(t->w, L.w);
-    W->load[b->load] = L;
+    *all = L;
     return E;
 }
+
+/// Whether loads act on a body at the iterate: what is above the ground does not.
+FN bool is_loaded(const lane_body *b, const solve *W) { return (b->flags & BODY_LOAD) && W->load[b->load].acts; }
 
 /// One body of evaluate(). Returns its energy.
 FN real evaluate_body(const lane_model *m, const lane_body *b, joint_form f, solve *W, int i)

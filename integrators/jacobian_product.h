@@ -75,7 +75,7 @@ KERNEL void step_product(const lane_model *m, const solve *W, const real *y, pro
         twist_outward(b, &W->now[i], b->flags & BODY_ROOT ? NULL : &work->d[b->parent], y, &work->e[i], &work->d[i]);
         work->p[i] = wrench_zero();
         if (b->flags & BODY_MASS) work->p[i] = block_times(t->A, t->b, given(b)->mass * W->in.k2, work->d[i]);
-        if (b->flags & BODY_LOAD) work->p[i] = wrench_add(work->p[i], inertia_times(&W->load[b->load].P, work->d[i]));
+        if (is_loaded(b, W)) work->p[i] = wrench_add(work->p[i], inertia_times(&W->load[b->load].P, work->d[i]));
     }
     for (int i = m->nbody - 1; i >= 0; i--) {
         const lane_body *b = &m->bodies[i];

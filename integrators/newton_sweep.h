@@ -178,7 +178,7 @@ FN mask sweep_inward_body(const lane_body *b, joint_form f, const solve *W, swee
 KERNEL mask sweep_inward_seldom(const lane_body *b, const solve *W, sweep_work *work, int i, bool mixed, const subtree *next,
                                 subtree *out, real *d)
 {
-    return sweep_inward_body(b, form_of(b), W, work, i, mixed, b->flags & BODY_LOAD, next, out, d);
+    return sweep_inward_body(b, form_of(b), W, work, i, mixed, is_loaded(b, W), next, out, d);
 }
 
 /// The sweep inwards at the iterate of W (after residual()), for the lanes `where`: factors H, and leaves in d [nv] what
@@ -194,7 +194,7 @@ KERNEL mask sweep_inward(const lane_model *m, const solve *W, sweep_work *work, 
         const lane_body *b = &m->bodies[i];
         subtree *out = b->flags & BODY_NEXT ? &next : b->flags & BODY_LAST ? &work->hand[b->parent] : &scratch;
         mask good;
-        if (mixed || (b->flags & BODY_LOAD)) good = sweep_inward_seldom(b, W, work, i, mixed, &next, out, d);
+        if (mixed || is_loaded(b, W)) good = sweep_inward_seldom(b, W, work, i, mixed, &next, out, d);
         else BY_FORM(b, f, good = sweep_inward_body(b, f, W, work, i, false, false, &next, f.flags & BODY_NEXT ? &next : out, d))
         const mask bad = both(where, not_(good));
         if (any_of(bad)) {

@@ -45,7 +45,7 @@ KERNEL real position_factor(const lane_model *m, position_adjoint *A)
         tree_node *n = &A->F.node[i];
         n->P = inertia_zero(), n->w = &W->sum[i], n->k = sym_diagonal(rset(0), rset(0), rset(0));
         if (b->flags & BODY_MASS) n->P = inertia_rigid(W->body[i].A, W->body[i].b, given(b)->mass * W->in.k2);
-        if (b->flags & BODY_LOAD) n->P = inertia_add(n->P, W->load[b->load].P);
+        if (is_loaded(b, W)) n->P = inertia_add(n->P, W->load[b->load].P);
         if (has_terms(b, W->in.tau)) n->k = W->terms[i].k;
     }
     tree_factor(m, &A->F);
