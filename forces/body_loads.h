@@ -46,12 +46,13 @@ typedef struct {
     wrench w;          // the gradient of their energy
     inertia6 P, safe;  // its second derivative; without curvature
     bool acts;         // whether there is any; else none of these is set
+    wrench own;        // of the body without loads
 } body_load;
 
 FN body_load no_load(void)
 {
     body_load L;
-    L.w = wrench_zero(), L.P = L.safe = inertia_zero(), L.acts = true;
+    L.w = L.own = wrench_zero(), L.P = L.safe = inertia_zero(), L.acts = true;
     return L;
 }
 

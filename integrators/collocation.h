@@ -80,7 +80,9 @@ typedef struct {
     ended_touch *ended;    // [ncontact] what end_touches() finds
     body_load *load;   // [nload] of a body with BODY_LOAD, at its first load
     real *r;        // [nv] residual of the joint rows
-    real E;         // energy of the iterate, up to a constant
+    real E;         // energy of the iterate, up to a constant,
+    real unloaded;  // and without loads
+    bool stands;    // no lane has moved since all that was evaluated
     mask too_far;   // an increment is ambiguous (joint_terms.h)
 } solve;
 
@@ -106,6 +108,7 @@ KERNEL void find_placements(const lane_model *m, const real *q, placement *T)
 KERNEL void start_step(const lane_model *m, solve *W)
 {
     const real h = W->in.h, k2 = W->in.k2;
+    W->stands = false;
     find_reach(m, W->in.q, W->reach);
 #ifndef CATENA_ALONG  // there a pass finds them (sim/along/along_step.h)
     find_origins(m, W->in.q, W->start, W->p);
@@ -336,6 +339,7 @@ KERNEL real evaluate_loads(const lane_model *m, solve *W, int i)
     all->acts = k < b->loads_end;
     if (!all->acts) return rset(0);
     body_load L = no_load();
+    L.own = all->own;
     mat3 Qt;
     bool met = false;
     real E = rset(0);
@@ -415,7 +419,24 @@ KERNEL void evaluate(const lane_model *m, solve *W)
         BY_FORM(b, f, W->E = W->E + evaluate_body(m, b, f, W, i))
         if (has_terms(b, W->in.tau)) W->E = W->E + evaluate_terms(m, b, W, i);
     }
-    for (int k = 0; k < m->nload; k = m->bodies[m->loads[k].body].loads_end) W->E = W->E + evaluate_loads(m, W, m->loads[k].body);
+    W->unloaded = W->E;
+    for (int k = 0; k < m->nload; k = m->bodies[m->loads[k].body].loads_end) {
+        const int i = m->loads[k].body;
+        W->load[k].own = W->body[i].w;
+        W->E = W->E + evaluate_loads(m, W, i);
+    }
+    W->stands = true;
+}
+
+/// The same where no lane has moved since: what loads do alone, as the friction that they have has changed.
+KERNEL void evaluate_again(const lane_model *m, solve *W)
+{
+    W->E = W->unloaded;
+    for (int k = 0; k < m->nload; k = m->bodies[m->loads[k].body].loads_end) {
+        const int i = m->loads[k].body;
+        W->body[i].w = W->load[k].own;
+        W->E = W->E + evaluate_loads(m, W, i);
+    }
 }
 
 /// The wrench of body i's subtree: its own, and what is handed on by the next body and, at forks, by others into sum [nbody].

@@ -210,6 +210,7 @@ KERNEL void face_contacts(const lane_model *m, solve *W, mask where)
 /// start of the step, `where` among them.
 KERNEL void predict_step(const lane_model *m, const position_state *S, position_work *P, mask rest, mask where)
 {
+    P->W.stands = false;
     rest_at(m, S->q, rest, P->x, P->u, P->base, P->base_u);
     for (int k = 0; k < m->ncontact; k++) P->W.lag[k] = sel(rest, S->press[k], P->W.lag[k]);
     if (m->nsurface) face_contacts(m, &P->W, rest);
@@ -309,9 +310,12 @@ FN real correct_face(solve *W, int contact, const touch *c, mask where)
 KERNEL real correct_friction(const lane_model *m, solve *W, mask where)
 {
     real change = rset(0);
-    for (int k = 0; k < m->nload; k++) {
+    ground_below below;
+    for (int k = 0, body = -1; k < m->nload; k++) {
         const lane_point_load *s = &m->loads[k];
         if (!(s->flags & LOAD_TOUCHES)) continue;
+        if (s->body != body) below = find_ground(m, W, body = s->body);
+        if (is_above(m, W, k, &below)) continue;
         const touch c = contact_at(m, W, k);
         const real force = press_after(m, W, k, &c), last = W->lag[s->contact];
         change = fmadd(s->friction + s->torsional + s->rolling, magnitude(force - last), change);  // torques: over a metre
@@ -367,7 +371,8 @@ KERNEL void newton_pass(const lane_model *m, double tolerance, int max_iteration
 {
     solve *W = &P->W;
     const real alpha = N->alpha, E = N->E, slope = N->slope;
-    evaluate(m, W);
+    if (W->stands) evaluate_again(m, W);
+    else evaluate(m, W);
     count_evaluation(count, N->running);
     // Armijo's condition with slack for rounding
     const real bound = fmadd(rset(ENERGY_ROUNDING), magnitude(E), fmadd(rset(1e-4) * alpha, slope, E));
@@ -397,6 +402,7 @@ KERNEL void newton_pass(const lane_model *m, double tolerance, int max_iteration
         shorten_newton(N, rejected, rset(-0.5) * slope * alpha * alpha / rise, 1e-9);
     }
     const mask moves = both(N->running, either(need, rejected)), follows = both(moves, N->follows);
+    W->stands = !any_of(moves);
     move_iterate(m, P, N->alpha, both(moves, not_(follows)));
     if (any_of(follows)) follow_iterate(m, P, N->alpha, follows);
     if (m->ncontact) {

@@ -333,6 +333,7 @@ KERNEL mask accept_part(const lane_model *m, const ctn_batch_config *cfg, const 
     mask ok =
         both(solved, config_valid(m, t ? P->more.x + last * m->nq : P->one.x, t ? P->more.u + last * m->nv : P->one.u, far));
     count->far = sel(both(t ? solved : tried, *far), rset(1), count->far);
+    P->one.W.stands = false;
     if (m->ncontact && !t) end_touches(m, &P->one.W);
     if (m->ncontact && !cfg->adaptive && (t || P->part.alpha)) ok = both(ok, not_(contacts_change(m, S, P)));
     if (m->fast && !cfg->adaptive && (t || P->part.alpha)) ok = both(ok, not_(overdrives(m, S, P)));
