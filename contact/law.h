@@ -272,13 +272,13 @@ FN real add_contact(body_load *L, const lane_model *m, const lane_point_load *s,
     const friction_law F = rub_in_step(m, s, c, drag, s->friction * lag);
     const touch_gradient t = gradient_of_touch(s, c, F.g, N.force);
     L->w = wrench_add(L->w, t.w);
-    L->P = inertia_add_rigid(L->P, t.curvature, scale(t.f, rset(-0.5)), rset(0));
+    if (L->curves) L->P = inertia_add_rigid(L->P, t.curvature, scale(t.f, rset(-0.5)), rset(0));
     // second derivatives along the normal and both tangents, none of them negative
     add_way_block(L, cross(c->arm, c->n), c->n, N.stiffness);
     add_way_block(L, tangent_turn(s, c, F.t1), F.t1, F.k1);
     add_way_block(L, tangent_turn(s, c, F.t2), F.t2, F.k2);
-    if (m->published) add_mixed_block(L, s, c, drag);
-    if (s->surface && any_of(gt(N.force, rset(0)))) {
+    if (m->published && L->curves) add_mixed_block(L, s, c, drag);
+    if (s->surface && L->curves && any_of(gt(N.force, rset(0)))) {
         sym3 H;
         stand_at(surface_of(m, s), c->x, &H);
         add_bend(L, c->arm, H, N.force);

@@ -118,7 +118,7 @@ FN real add_turn_friction(body_load *L, const lane_model *m, const lane_point_lo
     const real bend = rset(-0.5) * dot(F.g, t->T.v);
     L->w.n = add(L->w.n, turn_pull(&t->T, F.g));
     for (int k = 0; k < 3; k++) add_way_block(L, turn_pull(&t->T, F.along[k]), zero3(), F.k[k]);
-    L->P.A = sym_add(L->P.A, sym_diagonal(bend, bend, bend));
+    if (L->curves) L->P.A = sym_add(L->P.A, sym_diagonal(bend, bend, bend));
     return F.E;
 }
 

@@ -44,15 +44,15 @@
 /// What the loads on a body do together. World axes, about the body's origin.
 typedef struct {
     wrench w;          // the gradient of their energy
-    inertia6 P, safe;  // its second derivative; without curvature
-    bool acts;         // whether there is any; else none of these is set
-    wrench own;        // of the body without loads
+    inertia6 P;        // its second derivative, or,
+    bool curves;       // if this is false, that without curvature
+    bool acts;         // whether there is any; else nothing else is set
 } body_load;
 
-FN body_load no_load(void)
+FN body_load no_load(bool curves)
 {
     body_load L;
-    L.w = L.own = wrench_zero(), L.P = L.safe = inertia_zero(), L.acts = true;
+    L.w = wrench_zero(), L.P = inertia_zero(), L.curves = curves, L.acts = true;
     return L;
 }
 
@@ -99,8 +99,8 @@ FN void add_point_load(body_load *L, vec3 r, vec3 g, real k)
 {
     const sym3 A = sym_of_rows(arms_block(r, r, k));
     L->w = wrench_add(L->w, force_at(r, g));
-    L->safe = inertia_add_rigid(L->safe, A, scale(r, k), k);
-    L->P = inertia_add_rigid(L->P, sym_add(A, point_curvature(r, g)), add_scaled(scale(r, k), g, rset(-0.5)), k);
+    if (!L->curves) L->P = inertia_add_rigid(L->P, A, scale(r, k), k);
+    else L->P = inertia_add_rigid(L->P, sym_add(A, point_curvature(r, g)), add_scaled(scale(r, k), g, rset(-0.5)), k);
 }
 
 /// Adds the second derivative e by a way that goes by a motion (w, v) as n.w + t.v.
@@ -113,7 +113,7 @@ FN void add_way_block(body_load *L, vec3 n, vec3 t, real e)
     P.B.x = scale(en, t.x), P.B.y = scale(en, t.y), P.B.z = scale(en, t.z);
     P.D.xx = et.x * t.x, P.D.yy = et.y * t.y, P.D.zz = et.z * t.z;
     P.D.xy = et.x * t.y, P.D.xz = et.x * t.z, P.D.yz = et.y * t.z;
-    L->safe = inertia_add(L->safe, P), L->P = inertia_add(L->P, P);
+    L->P = inertia_add(L->P, P);
 }
 
 /// Adds the second derivative e t t' at the end of the arm r.

@@ -78,7 +78,9 @@ typedef struct {
     vec3 *face;         // [ncontact] the planes of that, where there are surfaces
     surface_point *begun;  // [ncontact] how they stand at the start of the step, likewise
     ended_touch *ended;    // [ncontact] what end_touches() finds
-    body_load *load;   // [nload] of a body with BODY_LOAD, at its first load
+    body_load *load;   // [nload] of a body with BODY_LOAD, at its first load; likewise
+    inertia6 *safe;    // their blocks without curvature, where a sweep has dropped it,
+    wrench *own;       // and wrenches of bodies without loads
     real *r;        // [nv] residual of the joint rows
     real E;         // energy of the iterate, up to a constant,
     real unloaded;  // and without loads
@@ -301,11 +303,10 @@ typedef struct {
 
 FN ground_below find_ground(const lane_model *m, const solve *W, int i)
 {
-    const vec3 n = ground_normal(m), p = W->p[i], dp = W->body[i].dp, x = add(p, dp);
-    const real sizes = magnitude(p.x) + magnitude(p.y) + magnitude(p.z) + magnitude(dp.x) + magnitude(dp.y) + magnitude(dp.z);
+    const vec3 n = ground_normal(m), x = add(W->p[i], W->body[i].dp);
     ground_below g;
     g.down = tmul(W->now[i].R, n);
-    g.near = m->ground[3] - dot(n, x) + fmadd(rset(1e-12), sizes + magnitude(m->ground[3]), rset(1e-9));
+    g.near = m->ground[3] - dot(n, x) + fmadd(rset(1e-12), fmadd(m->ground[3], m->ground[3], dot(x, x)), rset(1e-9));
     return g;
 }
 
@@ -325,21 +326,22 @@ FN bool stands_off(const lane_model *m, const solve *W, int k, const touch *c)
     return !any_of(W->drift ? either(touches, lt(c->before, rset(0))) : touches);
 }
 
-/// What the loads on body i add: their wrench, their block, and their energy, which it returns. A damper's is c/(2h) |u|^2 for
-/// the way u that its point has come since the start of the step; with drift, as joints' dampers.
-KERNEL real evaluate_loads(const lane_model *m, solve *W, int i)
+/// Whether loads act on a body at the iterate: what is above the ground does not.
+FN bool is_loaded(const lane_body *b, const solve *W) { return (b->flags & BODY_LOAD) && W->load[b->load].acts; }
+
+/// What the loads on body i do, in *to: their wrench, their block, with curvature or without; and their energy, which it returns.
+/// A damper's is c/(2h) |u|^2 for the way u that its point has come since the start of the step; with drift, as joints' dampers.
+KERNEL real find_loads(const lane_model *m, solve *W, int i, bool curves, body_load *to)
 {
     const lane_body *b = &m->bodies[i];
-    iterate_body *t = &W->body[i];
-    body_load *const all = &W->load[b->load];
+    const iterate_body *t = &W->body[i];
     ground_below below;
     int k = b->load;
     if (m->ncontact) below = find_ground(m, W, i);
     while (k < b->loads_end && is_above(m, W, k, &below)) k++;
-    all->acts = k < b->loads_end;
-    if (!all->acts) return rset(0);
-    body_load L = no_load();
-    L.own = all->own;
+    to->acts = k < b->loads_end;
+    if (!to->acts) return rset(0);
+    body_load L = no_load(curves);
     mat3 Qt;
     bool met = false;
     real E = rset(0);
@@ -377,16 +379,33 @@ KERNEL real evaluate_loads(const lane_model *m, solve *W, int i)
         }
         if (!(s->flags & LOAD_TURNS)) continue;
         const terms3 e = torque_terms(at->T, W->start[i].R, W->now[i].R);
-        L.w.n = mul_add(L.w.n, W->now[i].R, e.g), L.P.A = sym_add(L.P.A, turn(W->now[i].R, e.k));
+        L.w.n = mul_add(L.w.n, W->now[i].R, e.g);
+        if (curves) L.P.A = sym_add(L.P.A, turn(W->now[i].R, e.k));
         E = E + e.E, W->too_far = either(W->too_far, e.too_far);
     }
-    t->w = wrench_add(t->w, L.w);
-    *all = L;
+    *to = L;
     return E;
 }
 
-/// Whether loads act on a body at the iterate: what is above the ground does not.
-FN bool is_loaded(const lane_body *b, const solve *W) { return (b->flags & BODY_LOAD) && W->load[b->load].acts; }
+/// Adds it to the wrench of the body. Returns the energy.
+FN real evaluate_loads(const lane_model *m, solve *W, int i)
+{
+    body_load *const L = &W->load[m->bodies[i].load];
+    iterate_body *t = &W->body[i];
+    const real E = find_loads(m, W, i, true, L);
+    if (L->acts) t->w = wrench_add(t->w, L->w);
+    return E;
+}
+
+/// The block of body i without curvature, where it has loads.
+FN void drop_load_curvature(const lane_model *m, solve *W, int i)
+{
+    const lane_body *b = &m->bodies[i];
+    body_load L;
+    if (!is_loaded(b, W)) return;
+    find_loads(m, W, i, false, &L);
+    W->safe[b->load] = L.acts ? L.P : inertia_zero();
+}
 
 /// One body of evaluate(). Returns its energy.
 FN real evaluate_body(const lane_model *m, const lane_body *b, joint_form f, solve *W, int i)
@@ -422,7 +441,7 @@ KERNEL void evaluate(const lane_model *m, solve *W)
     W->unloaded = W->E;
     for (int k = 0; k < m->nload; k = m->bodies[m->loads[k].body].loads_end) {
         const int i = m->loads[k].body;
-        W->load[k].own = W->body[i].w;
+        W->own[k] = W->body[i].w;
         W->E = W->E + evaluate_loads(m, W, i);
     }
     W->stands = true;
@@ -434,7 +453,7 @@ KERNEL void evaluate_again(const lane_model *m, solve *W)
     W->E = W->unloaded;
     for (int k = 0; k < m->nload; k = m->bodies[m->loads[k].body].loads_end) {
         const int i = m->loads[k].body;
-        W->body[i].w = W->load[k].own;
+        W->body[i].w = W->own[k];
         W->E = W->E + evaluate_loads(m, W, i);
     }
 }

@@ -74,7 +74,7 @@ FN void sweep_gather(const lane_body *b, joint_form f, const solve *W, const swe
     gather_subtree(f, &A, &h, given(b)->mass * W->in.k2, NULL, next, &work->hand[i], P, p);
     if (!loaded) return;
     const body_load *L = &W->load[b->load];
-    *P = inertia_add(*P, mixed ? sel_inertia(work->dropped, L->safe, L->P) : L->P);
+    *P = inertia_add(*P, mixed ? sel_inertia(work->dropped, W->safe[b->load], L->P) : L->P);
 }
 
 /// The wrench that a subtree carries, where it has curvature.
@@ -184,7 +184,7 @@ KERNEL mask sweep_inward_seldom(const lane_body *b, const solve *W, sweep_work *
 /// The sweep inwards at the iterate of W (after residual()), for the lanes `where`: factors H, and leaves in d [nv] what
 /// sweep_outward() makes the step of. Returns the lanes that have a descent direction: all, but where something is not finite.
 /// Lanes in which curvature was dropped are counted in *count. What happens in a lane does not depend on the others.
-KERNEL mask sweep_inward(const lane_model *m, const solve *W, sweep_work *work, mask where, real *count, real *d)
+KERNEL mask sweep_inward(const lane_model *m, solve *W, sweep_work *work, mask where, real *count, real *d)
 {
     subtree next, scratch;
     bool mixed = any_of(work->held);
@@ -200,6 +200,7 @@ KERNEL mask sweep_inward(const lane_model *m, const solve *W, sweep_work *work, 
         if (any_of(bad)) {
             // again without curvature; where it is bad even so, something is not finite
             where = both(where, not_(both(bad, work->dropped)));
+            for (int k = 0; k < m->nbody && m->nload && !any_of(work->dropped); k++) drop_load_curvature(m, W, k);
             work->dropped = either(work->dropped, bad);
             mixed = true, i = m->nbody;
             continue;

@@ -124,14 +124,14 @@ START_TEST(golden_forces)
             const normal_law N = press_on(&m, &s, t.from, t.gap, 100);
             ck_assert_msg(fabs(t.gap - gap[k]) < 1e-12 && fabs(N.force - force[k]) < 1e-9, "gap %g, force %g", t.gap, N.force);
             // the normal force alone, then friction alone, as the two have a stiffness each
-            body_load L = no_load();
-            E += add_contact(&L, &m, &s, &t, 100, 0);
+            body_load L = no_load(true), safe = no_load(false);
+            E += add_contact(&L, &m, &s, &t, 100, 0), add_contact(&safe, &m, &s, &t, 100, 0);
             s.grip = tangent, s.friction = friction;
             lane_model far = m;
             far.ground[3] = -1e3;
             const touch above = touch_at(&far, &s, &held, R_k, R, u, memory, NULL);
             if (friction > 0) {
-                E += add_contact(&L, &far, &s, &above, 100, lag[k]);
+                E += add_contact(&L, &far, &s, &above, 100, lag[k]), add_contact(&safe, &far, &s, &above, 100, lag[k]);
                 const friction_law F = rub_on(ground_normal(&m), t.s, tangent, friction * lag[k]);
                 const vec3 after = kept_slip(&s, t.s, N.force, N.force);
                 const double got[6] = {-F.g.x, -F.g.y, -F.g.z, after.x, after.y, after.z};
@@ -147,7 +147,7 @@ START_TEST(golden_forces)
             for (int i = 0; i < 6; i++) g[i] += w[i];
             // what is left when curvature is dropped is never negative
             double least[6];
-            dense_block(&L.safe, block);
+            dense_block(&safe.P, block);
             ck_assert_int_eq(LAPACKE_dsyev(LAPACK_ROW_MAJOR, 'N', 'U', 6, block, 6, least), 0);
             ck_assert_msg(least[0] > -1e-9 * (1 + least[5]), "eigenvalue %g", least[0]);
         }

@@ -97,7 +97,9 @@ START_TEST(derivatives)
         energy_at(&b, R, dp, none, 0);
         const wrench g = b.at.w;
         const twist d = {vec(t[0][0], t[0][1], t[0][2]), vec(t[0][3], t[0][4], t[0][5])};
-        const wrench Pd = inertia_times(&b.load[0].P, d), safe = inertia_times(&b.load[0].safe, d);
+        body_load dropped;
+        find_loads(&b.model, &b.W, 0, false, &dropped);
+        const wrench Pd = inertia_times(&b.load[0].P, d), safe = inertia_times(&dropped.P, d);
         const double first = dot(g.n, d.w) + dot(g.f, d.v), second = dot(Pd.n, d.w) + dot(Pd.f, d.v), e = 1e-3;
         double E[5];
         for (int k = 0; k < 5; k++) E[k] = energy_at(&b, R, dp, t[0], (k - 2) * e);

@@ -376,7 +376,7 @@ START_TEST(energy_has_its_derivatives)
         const double gap = gap_of(&m, &s, now);
         // inside, deeper than the radius of edges; kinks and corners of the laws are not for differences
         if (gap > -0.01 || gap < -0.08 || (s.radius == 0 && (s.surface == 1 + BOX || s.surface == 1 + HULL))) continue;
-        body_load L = no_load(), none = no_load();
+        body_load L = no_load(true), none = no_load(true);
         energy_moved(&N, zero, &L);
         const double g[6] = {L.w.n.x, L.w.n.y, L.w.n.z, L.w.f.x, L.w.f.y, L.w.f.z};
         double P[36], slope = 0, bend = 0, size = 0;

@@ -64,8 +64,8 @@ START_TEST(derivatives)
         const mat3 Q = rotation_by(turn);
         const turned_touch t = turned_at(Q, z, zero3());
         const turn_law F = turn_in_step(&m, &s, &t, n, 100, lag);
-        body_load L = no_load();
-        add_turn_friction(&L, &m, &s, &t, n, 100, lag);
+        body_load L = no_load(true), safe = no_load(false);
+        add_turn_friction(&L, &m, &s, &t, n, 100, lag), add_turn_friction(&safe, &m, &s, &t, n, 100, lag);
         seen[(F.k[0] > 0) + 2 * (F.k[1] > 0)]++;
         const double e = size > 1 ? 1e-3 : 1e-5, first = dot(L.w.n, d), second = dot(smul(L.P.A, d), d);
         double E[5], k[3];
@@ -83,7 +83,7 @@ START_TEST(derivatives)
         const double most = F.k[0] + F.k[1] + F.k[2] + sqrt(dot(F.g, F.g));
         ck_assert_msg(fabs(first - slope) < 1e-7 * most, "trial %d: gradient %.12g, %.12g by differences", trial, first, slope);
         ck_assert_msg(fabs(second - curve) < 1e-4 * most, "trial %d: %.9g, %.9g by differences", trial, second, curve);
-        ck_assert(dot(smul(L.safe.A, d), d) >= 0);
+        ck_assert(dot(smul(safe.P.A, d), d) >= 0);
     }
     for (int i = 0; i < 4; i++) ck_assert_msg(seen[i] > 10, "state %d: %d times", i, seen[i]);
 }

@@ -73,6 +73,7 @@ KERNEL step_block layout_step_block(const lane_model *rows, size_t loads, const 
     if (position_based(cfg->method)) {
         solve *const W = &A.W.po.one.W;
         W->held = TAKE(a, loads, load_state), W->load = TAKE(a, loads, body_load), W->p = A.W.po.p;
+        W->safe = TAKE(a, loads, inertia6);
     }
     if (stages_of(cfg) > 1) {
         const size_t s = (size_t)stages_of(cfg);

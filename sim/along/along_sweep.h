@@ -18,6 +18,7 @@ FN void sweep_any_row(along_world *w, int block, int i, bool dropped, real *carr
     step_sums *const sums = &w->step[block].sums;
     const tree_pivot *const s = &P->sweep.pivot[i];
     if (b->flags & BODY_FORK) gather_hands(w, B, i, HAND, w->hand, &P->sweep.hand[i]);
+    if (dropped) drop_load_curvature(&B->m, &P->W, i);
     if (dropped || is_loaded(b, &P->W)) sweep_inward_seldom(b, &P->W, &P->sweep, i, dropped, next, next, P->fresh);
     else BY_FORM(b, f, sweep_inward_body(b, f, &P->W, &P->sweep, i, false, false, next, next, P->fresh))
     real negative = is_negative(b->nv == 3 ? s->three.D.i1 : s->one.i);

@@ -217,6 +217,8 @@ KERNEL solve layout_solve(const lane_model *m, arena *a)
     W.reach = TAKE(a, n, real);
     W.held = TAKE(a, (size_t)m->nload, load_state);
     W.load = TAKE(a, (size_t)m->nload, body_load);
+    W.safe = TAKE(a, (size_t)m->nload, inertia6);
+    W.own = TAKE(a, (size_t)m->nload, wrench);
     W.p = TAKE(a, m->nload ? n : 0, vec3);
     W.lag = TAKE(a, (size_t)m->ncontact, real);
     W.face = TAKE(a, m->nsurface ? (size_t)m->ncontact : 0, vec3);
