@@ -118,11 +118,13 @@ FN friction_law rub_on(vec3 n, vec3 s, real grip, real cap)
 {
     const real o = rset(0), one = rset(1), length = root(dot(s, s)), pull = grip * length;
     const mask moves = gt(length, o), sticks = both(le(pull, cap), gt(cap, o));
-    // without a direction any tangent does: across the normal, from an axis that is not along it
-    const vec3 other = sel3(lt(magnitude(n.x), rset(0.7)), vec(one, o, o), vec(o, one, o)), across = cross(n, other);
     const real inverse = one / sel(moves, length, one);
     friction_law F;
-    F.t1 = sel3(moves, scale(s, inverse), scale(across, one / root(dot(across, across))));
+    F.t1 = scale(s, inverse);
+    if (any_of(not_(moves))) {  // without a direction any tangent does: across the normal, from an axis that is not along it
+        const vec3 other = sel3(lt(magnitude(n.x), rset(0.7)), vec(one, o, o), vec(o, one, o)), across = cross(n, other);
+        F.t1 = sel3(moves, F.t1, scale(across, one / root(dot(across, across))));
+    }
     F.t2 = cross(n, F.t1);
     F.E = sel(sticks, rset(0.5) * pull * length, cap * fnmadd(rset(0.5), cap / grip, length));
     F.E = sel(gt(cap, o), F.E, o);

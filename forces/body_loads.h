@@ -194,7 +194,8 @@ FN load_state hold_load(const lane_model *m, const lane_point_load *s, mat3 R, v
     load_state at;
     at.arm = mul(R, load3(s->point));
     at.gap = sub(add(p, at.arm), load3(s->anchor));
-    at.F = load_force(m, s, R), at.T = load_torque(m, s, R), at.axis = load_axis(s, R);
+    if (s->flags & LOAD_TOUCHES) at.F = at.T = at.axis = zero3();
+    else at.F = load_force(m, s, R), at.T = load_torque(m, s, R), at.axis = load_axis(s, R);
     if (s->flags & LOAD_SLIPS) at.stream = stream_now(m, s, at.gap);  // it has no anchor
     return at;
 }
@@ -234,7 +235,10 @@ FN real add_spring_energy(real E, const lane_point_load *s, mat3 R, vec3 p)
 KERNEL real springs_energy(const lane_model *m, const placement *T, const vec3 *p)
 {
     real E = rset(0);
-    for (int k = 0; k < m->nload; k++) E = add_spring_energy(E, &m->loads[k], T[m->loads[k].body].R, p[m->loads[k].body]);
+    for (int k = 0; k < m->nload; k++) {
+        const lane_point_load *s = &m->loads[k];
+        if (!(s->flags & LOAD_TOUCHES)) E = add_spring_energy(E, s, T[s->body].R, p[s->body]);
+    }
     return E;
 }
 
