@@ -207,7 +207,7 @@ typedef struct fixed_surface {
     double bound;           // m, of a ball about the middle that has all of it; terrain: its highest, above the middle
     int columns, rows;      // terrain, as the next one
     double spacing[2];      // m, along x, y
-    int faces;              // hull
+    int faces, groups;      // hull: how many, and of these (contact/hull_numbers.h)
     int count;              // of `numbers`, a part of the model's: terrain: [rows][columns] coefficients of the spline, m, the
     const double *numbers;  // first row has the lowest y; hull: faces with their sides (contact/hull.h)
 } fixed_surface;

@@ -154,7 +154,8 @@ START_TEST(hulls_are_distances)
             const vec3 own = vec(0.5 * mesh->vertices[k][0], 0.6 * mesh->vertices[k][1], 0.7 * mesh->vertices[k][2]);
             store3(p[k], add(const3(o->shape.center), mul(const33(R), own)));
         }
-        if (of) ck_assert(o->hull.corners == 8 && o->hull.faces == 6 && o->hull.count == 6 * HULL_FACE + 24 * HULL_SIDE);
+        const int cube = 6 * HULL_FACE + 24 * HULL_SIDE + HULL_GROUP + 6;
+        if (of) ck_assert(o->hull.corners == 8 && o->hull.faces == 6 && o->hull.groups == 1 && o->hull.count == cube);
         else ck_assert_int_eq(o->hull.corners, mesh->nvertex - 2);
         rng r = {3};
         for (int k = 0; k < 300; k++) {
@@ -167,6 +168,54 @@ START_TEST(hulls_are_distances)
         ctn_model_free(m), ctn_scene_free(scene);
     }
     ck_assert_int_gt(inside, 50);
+}
+END_TEST
+
+/// Groups of faces are passed over only where none of them would be found: the same bits as with all in one group, of points near
+/// the surface, far off, inside, and where faces are as near, in line with a corner, a side or a middle.
+START_TEST(faces_in_groups)
+{
+    enum { MOST = 500 };
+    static double points[MOST][3];
+    const double unit[3] = {1, 1, 1};
+    rng r = {5};
+    for (int kind = 0; kind < 3; kind++) {  // a ball, a lattice of corners on a ball, a flat one
+        const int n = kind == 1 ? 240 : MOST;
+        for (int i = 0; i < n; i++) {
+            const double turn = 2 * M_PI * (i % 24) / 24, rise = M_PI * (i / 24 - 4.5) / 10;
+            vec3 x = random_vector(&r, 1);
+            x = scale(x, 1 / sqrt(dot(x, x)));
+            if (kind == 1) x = vec(cos(turn) * cos(rise), sin(turn) * cos(rise), sin(rise));
+            if (kind == 2) x.z *= 0.1;
+            store3(points[i], x);
+        }
+        const mesh_surface mesh = {.vertices = points, .nvertex = n};
+        mesh_hull h;
+        char reason[128];
+        ck_assert_int_eq(hull_of_mesh(&h, &mesh, unit, reason), CTN_OK);
+        ck_assert_int_gt(h.groups, 8);
+        const int sides = h.count - HULL_GROUP * h.groups - h.faces;
+        double *const all = malloc((size_t)(sides + HULL_GROUP + h.faces) * sizeof *all), *to = all + sides + HULL_GROUP;
+        memcpy(all, h.numbers, (size_t)sides * sizeof *all);
+        memset(all + sides, 0, HULL_GROUP * sizeof *all), all[sides + 7] = h.faces;
+        for (const double *face = all; face < all + sides; face += HULL_FACE + HULL_SIDE * (int)face[4]) *to++ = face - all;
+        fixed_surface grouped = {.bound = h.bound, .faces = h.faces}, plain = grouped;
+        grouped.groups = h.groups, grouped.count = h.count, grouped.numbers = h.numbers;
+        plain.groups = 1, plain.count = (int)(to - all), plain.numbers = all;
+        const double *face = h.numbers;
+        for (int k = 0; k < 6000; k++, face += HULL_FACE + HULL_SIDE * (int)face[4]) {
+            if (face == h.numbers + sides) face = h.numbers;
+            vec3 y = random_vector(&r, k % 2 ? 1.1 : 4);
+            const double *const side = face + HULL_FACE, along = k % 7 ? 0.5 * side[6] : 0;
+            if (k % 3 == 0) y = scale(add_scaled(const3(side), const3(side + 3), along), k % 5 ? 1.01 : 0.99);
+            if (k % 97 == 0) y = scale(y, 0);
+            sym3 H[2];
+            const surface_point a = at_hull(&grouped, y, &H[0]), b = at_hull(&plain, y, &H[1]);
+            const bool same = !memcmp(&a, &b, sizeof a) && !memcmp(&H[0], &H[1], sizeof *H);
+            ck_assert_msg(same, "kind %d, point %d: %.17g, not %.17g", kind, k, a.gap, b.gap);
+        }
+        free(all), free(h.numbers);
+    }
 }
 END_TEST
 
@@ -209,7 +258,8 @@ START_TEST(hulls_hold_all_points)
             sides += (int)face[4];
             for (int p = 0; p < n; p++) out = fmax(out, dot(const3(face), sub(const3(points[p]), const3(h.middle))) - face[3]);
         }
-        ck_assert_msg(out < 1e-8 && face == h.numbers + h.count, "%d: a point is %g outside", k, out);
+        ck_assert_msg(out < 1e-8, "%d: a point is %g outside", k, out);
+        ck_assert(face + HULL_GROUP * h.groups + h.faces == h.numbers + h.count);
         ck_assert_msg(sides % 2 == 0 && h.corners - sides / 2 + h.faces == 2, "%d: %d corners, %d sides, %d faces", k, h.corners,
                       sides, h.faces);
         if (kind == 0) ck_assert(h.corners == 8 && h.faces == 6);
@@ -862,7 +912,7 @@ int main(void)
     tcase_set_timeout(t, 300);
     tcase_add_test(t, gaps_are_distances);
     tcase_add_test(t, hulls_are_distances);
-    tcase_add_test(t, hulls_hold_all_points);
+    tcase_add_test(t, hulls_hold_all_points), tcase_add_test(t, faces_in_groups);
     tcase_add_test(t, ellipsoids_are_distances);
     tcase_add_test(t, derivatives_are_differences);
     tcase_add_test(t, terrain_goes_through_heights);

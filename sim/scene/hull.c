@@ -282,6 +282,96 @@ static double *put_face(hull_work *w, const triangle *seed, double *to)
     return to;
 }
 
+/// Faces in the making of groups: where they begin in the numbers.
+typedef struct {
+    double *numbers, *to;  // to: the end
+    int *other;            // [faces] scratch
+    int groups;
+} grouping;
+
+/// The middle of the corners of these faces, and how far they are from it, a little more than rounding.
+static void put_ball(const grouping *g, const int *face, int count, double *to)
+{
+    int corners = 0;
+    for (int i = 0; i < count; i++) {
+        const double *side = g->numbers + face[i] + HULL_FACE;
+        for (int n = (int)side[-1]; n--; side += HULL_SIDE, corners++)
+            for (int k = 0; k < 3; k++) to[k] += side[k];
+    }
+    for (int k = 0; k < 3; k++) to[k] /= corners;
+    for (int i = 0; i < count; i++) {
+        const double *side = g->numbers + face[i] + HULL_FACE;
+        for (int n = (int)side[-1]; n--; side += HULL_SIDE)
+            to[3] = fmax(to[3], hypot(hypot(side[0] - to[0], side[1] - to[1]), side[2] - to[2]));
+    }
+}
+
+/// Writes the group of these faces.
+static void put_group(grouping *g, const int *face, int count)
+{
+    double *const c = g->to, length = 0;
+    for (int k = 0; k < HULL_GROUP; k++) c[k] = 0;
+    for (int i = 0; i < count; i++)
+        for (int k = 0; k < 3; k++) c[k] += g->numbers[face[i] + k];
+    length = sqrt(dot3(c, c));
+    if (length > 0)
+        for (int k = 0; k < 3; k++) c[k] /= length;
+    else c[0] = 1;
+    c[3] = 1, c[5] = INFINITY, c[6] = -INFINITY, c[7] = count;
+    for (int i = 0; i < count; i++) {
+        const double *const n = g->numbers + face[i];
+        double across[3];
+        cross3(n, c, across);
+        c[3] = fmin(c[3], dot3(n, c)), c[4] = fmax(c[4], sqrt(dot3(across, across)));
+        c[5] = fmin(c[5], n[3]), c[6] = fmax(c[6], n[3]), c[HULL_GROUP + i] = face[i];
+    }
+    put_ball(g, face, count, c + 8);
+    g->to += HULL_GROUP + count, g->groups++;
+}
+
+/// Halves faces, along the axis along which their normals differ most, until few are left. Keeps their order.
+static void group_faces(grouping *g, int *face, int count)
+{
+    enum { FEW = 16 };
+    double least[3], most[3];
+    int axis = 0, low = 0, high = 0;
+    for (int k = 0; k < 3; k++) {
+        least[k] = INFINITY, most[k] = -INFINITY;
+        for (int i = 0; i < count; i++) {
+            const double n = g->numbers[face[i] + k];
+            least[k] = fmin(least[k], n), most[k] = fmax(most[k], n);
+        }
+        if (most[k] - least[k] > most[axis] - least[axis]) axis = k;
+    }
+    const double middle = (least[axis] + most[axis]) / 2;
+    if (count <= FEW || !(middle > least[axis] && middle < most[axis])) {
+        put_group(g, face, count);
+        return;
+    }
+    for (int i = 0; i < count; i++)
+        if (g->numbers[face[i] + axis] < middle) face[low++] = face[i];
+        else g->other[high++] = face[i];
+    memcpy(face + low, g->other, (size_t)high * sizeof *face);
+    group_faces(g, face, low), group_faces(g, face + low, high);
+}
+
+/// Puts all faces into groups, after their numbers. CTN_NO_MEMORY.
+static ctn_status put_groups(mesh_hull *hull)
+{
+    const size_t n = (size_t)hull->faces;
+    int *const face = malloc((2 * n + 1) * sizeof *face);
+    if (!face) return CTN_NO_MEMORY;
+    grouping g = {.numbers = hull->numbers, .to = hull->numbers + hull->count, .other = face + n};
+    for (int i = 0, at = 0; i < hull->faces; i++) {
+        face[i] = at;
+        at += HULL_FACE + HULL_SIDE * (int)hull->numbers[at + 4];
+    }
+    group_faces(&g, face, hull->faces);
+    hull->count = (int)(g.to - hull->numbers), hull->groups = g.groups;
+    free(face);
+    return CTN_OK;
+}
+
 /// Makes the numbers of all faces, the largest triangles' first. CTN_NO_MEMORY.
 static ctn_status put_faces(hull_work *w, mesh_hull *hull)
 {
@@ -289,7 +379,7 @@ static ctn_status put_faces(hull_work *w, mesh_hull *hull)
     triangle **const order = malloc((size_t)w->count * sizeof *order);
     for (int i = 0; i < w->count && order; i++)
         if (!w->t[i].gone) order[n++] = &w->t[i];
-    hull->numbers = malloc(n * (HULL_FACE + 3 * HULL_SIDE) * sizeof *hull->numbers + 1);
+    hull->numbers = malloc(n * (HULL_FACE + 3 * HULL_SIDE + 1 + HULL_GROUP) * sizeof *hull->numbers + 1);
     const bool ok = order && hull->numbers;
     if (ok) {
         double *to = hull->numbers;
@@ -304,7 +394,7 @@ static ctn_status put_faces(hull_work *w, mesh_hull *hull)
         for (int p = 0; p < w->n; p++) hull->corners += w->starts[p];
     }
     free(order);
-    return ok ? CTN_OK : CTN_NO_MEMORY;
+    return ok ? put_groups(hull) : CTN_NO_MEMORY;
 }
 
 /// How far a corner is outside, or a point that has been left out.
