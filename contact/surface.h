@@ -153,7 +153,7 @@ KERNEL surface_point stand_at(const fixed_surface *f, vec3 x, sym3 *H)
 }
 
 /// The second derivative of the gap there, of a terrain, too.
-KERNEL sym3 bend_at(const fixed_surface *f, vec3 x)
+FN sym3 bend_at(const fixed_surface *f, vec3 x)
 {
     sym3 H;
     const mat3 R = const33(f->R);
@@ -163,7 +163,7 @@ KERNEL sym3 bend_at(const fixed_surface *f, vec3 x)
 }
 
 /// The gradient of F.face there by x: of a terrain, where face = N/|N| with N = (-h_x, -h_y, 1), by that.
-KERNEL vec3 face_slope(const fixed_surface *f, vec3 x, vec3 F)
+FN vec3 face_slope(const fixed_surface *f, vec3 x, vec3 F)
 {
     if (f->kind != SURFACE_TERRAIN) return smul(bend_at(f, x), F);
     const mat3 R = const33(f->R);

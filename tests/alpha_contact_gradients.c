@@ -209,7 +209,7 @@ static void find_jacobian(const fixture *f, const double *from, const double *to
     for (size_t i = 0; i < f->n; i++) {
         double *const row = A + i * f->n, *const by_tau = B + i * f->nv;
         unit[i] = 1;
-        g->adjoint_step(f->lanes, &f->cfg, work, 1, &bar, &row, &by_tau, NULL);
+        g->adjoint_step(f->lanes, &f->cfg, work, 1, &bar, &row, &by_tau, NULL, NULL);
         unit[i] = 0;
     }
     free(work), free(unit);

@@ -533,7 +533,7 @@ START_TEST(same_bits)
                 before[l] = at[w + l][0], after[l] = at[w + l][1], bars[l] = bar, tau[l] = pushed, to[l] = got[w + l],
                 by_tau[l] = tau_bar[w + l];
             ck_assert(g->adjoint_prepare(lanes, &f.cfg, adjoint, 0, f.cfg.dt, 0, before, after, tau));
-            g->adjoint_step(lanes, &f.cfg, adjoint, g->lanes, bars, to, by_tau, NULL);
+            g->adjoint_step(lanes, &f.cfg, adjoint, g->lanes, bars, to, by_tau, NULL, NULL);
         }
         for (int w = 0; w < WORLDS; w++) {
             if (e == engines_available()) memcpy(want[w], got[w], f.n * sizeof *bar);
