@@ -39,15 +39,19 @@ static int list_of(const ctn_model *m, ctn_parameter *list)
     return count;
 }
 
-static ctn_batch_config config_of(double dt)
+/// How steps are made.
+enum { ORDER2, TURNS, ALPHA, RADAU2, WAYS };  // TURNS: order 2, with torsional and rolling friction
+
+static ctn_batch_config config_of(int way, double dt)
 {
     ctn_batch_config cfg = ctn_batch_config_default();
-    cfg.method = CTN_COLLOCATION, cfg.order = 2, cfg.dt = dt, cfg.tolerance = 1e-13, cfg.threads = 1, cfg.engine = "scalar";
+    cfg.method = way == ALPHA ? CTN_ALPHA : way == RADAU2 ? CTN_RADAU : CTN_COLLOCATION;
+    cfg.order = 2, cfg.stages = 2, cfg.dt = dt, cfg.tolerance = 1e-13, cfg.threads = 1, cfg.engine = "scalar";
     return cfg;
 }
 
-/// Steps all worlds from q and v; what their points do after every step: touches [STEPS][WORLDS][ncontact]. False: one was not made
-/// in one part.
+/// Steps all worlds from q and v; what their points do after every step: touches [STEPS][WORLDS][ncontact]. False: steps
+/// were made in several parts, or not all alike.
 static bool run_worlds(ctn_batch *b, const ctn_model *m, const double *q, const double *v, double *q_end, double *v_end,
                        signed char *touches)
 {
@@ -61,7 +65,8 @@ static bool run_worlds(ctn_batch *b, const ctn_model *m, const double *q, const 
     for (int k = 0; k < STEPS; k++) {
         ctn_step_stats stats[WORLDS];
         ck_assert_int_eq(ctn_batch_step(b, 1, stats, &err), CTN_OK);
-        for (size_t w = 0; w < WORLDS; w++) whole = whole && stats[w].steps == 1 && !stats[w].fallbacks;
+        for (size_t w = 0; w < WORLDS; w++)
+            whole = whole && stats[w].steps == 1 && stats[w].substeps == 1 && stats[w].fewer_stages == stats[0].fewer_stages;
         ck_assert_int_eq(ctn_batch_contacts(b, felt, &err), CTN_OK);
         for (size_t i = 0; i < WORLDS * n; i++)
             touches[(size_t)k * WORLDS * n + i] = (signed char)felt[i * CTN_CONTACT_NUMBERS + 7];
@@ -77,14 +82,15 @@ typedef struct {
 } tally;
 
 /// Gradients of weighted coordinates and velocities at the end of a run from q and v.
-static void check_run(const ctn_model *m, double dt, const double *q, const double *v, uint64_t seed, tally *t)
+static void check_run(const ctn_model *m, const ctn_batch_config *with, const double *q, const double *v, uint64_t seed, tally *t)
 {
     const size_t nq = (size_t)m->nq, nv = (size_t)m->nv, n = (size_t)m->ncontact;
     ctn_parameter list[MOST_LIST];
     const int count = list_of(m, list);
     rng r = {seed * 17 + 3};
     ctn_error err = {0};
-    ctn_batch_config cfg = config_of(dt);
+    ctn_batch_config cfg = *with;
+    const double dt = cfg.dt;
     double *const dq = numbers((STEPS + 1) * nv), *const dv = numbers((STEPS + 1) * nv), *const q_end = numbers(WORLDS * nq),
                   *const v_end = numbers(WORLDS * nv), *const u = numbers(nv), *const weight = numbers(2 * nv);
     signed char *const touches = calloc(STEPS * WORLDS * n + 1, 1);
@@ -94,7 +100,7 @@ static void check_run(const ctn_model *m, double dt, const double *q, const doub
     for (size_t k = 0; k < 2 * nv; k++) weight[k] = rng_uniform(&r, -1, 1);
     memcpy(dq + STEPS * nv, weight, nv * sizeof *dq);
     for (size_t k = 0; k < nv; k++) dv[STEPS * nv + k] = weight[nv + k] * dt;
-    if (ctn_tape_run(tape, q, v, NULL, &err) != CTN_OK || ctn_tape_fallbacks(tape)) goto end;
+    if (ctn_tape_run(tape, q, v, NULL, &err) != CTN_OK) goto end;
     ck_assert_msg(ctn_tape_parameter_gradient(tape, dq, dv, list, count, grad, &err) == CTN_OK, "%s", err.message);
     cfg.worlds = WORLDS, cfg.parameters = list, cfg.parameter_count = count;
     ctn_batch *const b = ctn_batch_create(m, &cfg, &err);
@@ -136,28 +142,30 @@ end:
 START_TEST(against_differences)
 {
     enum { FALL = 60 };
+    const int kind = _i % GROUND_KINDS, way = _i / GROUND_KINDS;
     tally t = {0};
-    FOR_SEEDS(seed, 5)
+    FOR_SEEDS(seed, way == ORDER2 ? 5 : 2)
     {
         double q[GROUND_MOST], v[GROUND_MOST];
-        const bool obstacles = seed % 4 == 1 && seed % 3 != 0;
+        const bool obstacles = seed % 4 == 1;
         const double dt = seed % 2 ? 1. / 60 : 1. / 240, depth = seed % 3 ? 0 : 0.02;
         ctn_model *const m =
-            obstacles ? obstacle_model((ground_kind)_i, seed, depth, q, v) : ground_model((ground_kind)_i, seed, depth, q, v);
-        ctn_batch_config cfg = config_of(dt);
+            obstacles ? obstacle_model((ground_kind)kind, seed, depth, q, v) : ground_model((ground_kind)kind, seed, depth, q, v);
+        const ctn_batch_config cfg = config_of(way, dt);
+        if (way == TURNS) resist_turns(m, seed);
         ctn_error err = {0};
         ctn_batch *const b = ctn_batch_create(m, &cfg, &err);
         ck_assert_int_eq(ctn_batch_set_state(b, q, v, 0, &err), CTN_OK);
         for (int part = 0; part < 4; part++) {
             ck_assert_int_eq(ctn_batch_step(b, (seed % 2 ? FALL : 3 * FALL) / 4, NULL, &err), CTN_OK);
             ctn_batch_state(b, q, v);
-            check_run(m, dt, q, v, seed, &t);
+            check_run(m, &cfg, q, v, seed, &t);
         }
         ctn_batch_free(b), ctn_model_free(m);
     }
     printf("runs: %ld compared, %ld of them moved, worst %.3g; %ld at kinks\n", t.compared, t.moved, t.worst, t.kinks);
     if (getenv("CTN_SEED")) return;
-    ck_assert_int_gt(t.compared, 4 * t.kinks);
+    ck_assert_int_gt(t.compared, t.kinks);
     ck_assert_int_gt(t.moved, 0);
 }
 END_TEST
@@ -173,7 +181,7 @@ START_TEST(closed_forms)
     ctn_error err = {0};
     ctn_model *const m = model_of(BOX(""));
     enum { LONG = 200 };
-    ctn_batch_config cfg = config_of(0.005);
+    ctn_batch_config cfg = config_of(ORDER2, 0.005);
     ctn_tape *const tape = ctn_tape_create(m, &cfg, LONG, &err);
     ck_assert_msg(tape != NULL, "%s", err.message);
     double q[7], v[6], dq[(LONG + 1) * 6] = {0}, grad[2];
@@ -197,7 +205,7 @@ START_TEST(changes)
     ctn_error err = {0};
     ctn_model *const m = model_of(BOX(""));
     enum { LONG = 400 };
-    ctn_batch_config cfg = config_of(0.005);
+    ctn_batch_config cfg = config_of(ORDER2, 0.005);
     ctn_tape *const tape = ctn_tape_create(m, &cfg, LONG, &err);
     double q[7], v[6];
     long count = 7;
@@ -219,7 +227,7 @@ START_TEST(refused)
 {
     ctn_error err = {0};
     ctn_model *const m = model_of(BOX(", contact: {friction: 0.2}"));
-    ctn_batch_config cfg = config_of(0.01);
+    ctn_batch_config cfg = config_of(ORDER2, 0.01);
     ctn_tape *const tape = ctn_tape_create(m, &cfg, 3, &err);
     double q[7], v[6], grad[2] = {7, 7};
     const ctn_parameter ground[] = {{CTN_GROUND_FRICTION, 0}}, other[] = {{CTN_GROUND_DEPTH, 0}, {CTN_MASS_SCALE, 0}},
@@ -245,7 +253,7 @@ int main(void)
     Suite *const suite = suite_create("contact_parameters");
     TCase *const t = tcase_create("contact_parameters");
     tcase_set_timeout(t, 120);
-    tcase_add_loop_test(t, against_differences, 0, GROUND_KINDS);
+    tcase_add_loop_test(t, against_differences, 0, WAYS * GROUND_KINDS);
     tcase_add_test(t, closed_forms);
     tcase_add_test(t, changes);
     tcase_add_test(t, refused);
