@@ -216,7 +216,7 @@ static void find_jacobian(const fixture *f, const double *from, const double *to
 }
 
 /// One of EACH columns of A and B of the step from the flat state `from` to `to`, as lengths, against differences.
-enum { EACH = 7 };
+enum { EACH = 11 };
 static void check_jacobian(const fixture *f, int step, kind_of_step kind, const double *from, const double *to,
                            const double *tau, uint64_t seed, tally *t)
 {
@@ -376,13 +376,12 @@ START_TEST(held_steps)
 }
 END_TEST
 
-/// Every third seed has a terrain, which has no derivatives.
+/// Every third seed has a terrain.
 START_TEST(steps_on_obstacles)
 {
     tally t = {0};
-    FOR_SEEDS(seed, 2)
+    FOR_SEEDS(seed, 3)
     {
-        if (seed % 3 == 0) continue;
         fixture f = open_fall((ground_kind)_i, seed, true, 60);
         check_fall(&f, seed, false, &t);
         close_fixture(&f);
@@ -481,7 +480,7 @@ START_TEST(gradients_of_runs)
     tally t = {0};
     FOR_SEEDS(seed, 2)
     {
-        const bool obstacles = seed % 4 == 1 && seed % 3 != 0;
+        const bool obstacles = seed % 4 == 1 || seed % 3 == 0;
         fixture fall = open_fall((ground_kind)_i, seed, obstacles, 60), f = fall;
         ctn_error err = {0};
         f.r = NULL;

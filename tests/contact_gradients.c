@@ -170,7 +170,8 @@ static bool is_held(const fixture *f, const double *from, const double *to)
     return off > 1e-11;
 }
 
-/// A and B of the step from the flat state `from` to `to`, as lengths, against differences.
+/// One of EACH columns of A and B of the step from the flat state `from` to `to`, as lengths, against differences.
+enum { EACH = 3 };
 static void check_jacobian(const fixture *f, int step, const double *from, const double *to, const double *tau, uint64_t seed,
                            tally *t)
 {
@@ -187,6 +188,7 @@ static void check_jacobian(const fixture *f, int step, const double *from, const
     const double scale_a = largest(A, f->n * f->n), scale_b = largest(B, f->n * f->nv), force = 1 / scale_b;
     for (size_t j = 0; j < f->n + f->nv; j++) {
         bool smooth = true;
+        if ((j + (size_t)step) % EACH) continue;
         // a normal force of 0 has one side
         if (j >= f->n - f->contacts && j < f->n && !touch_of(f, from, j - (f->n - f->contacts))) continue;
         for (int s = 0; s < STENCIL && smooth; s++) {
@@ -259,7 +261,7 @@ static void check_tally(const tally *t, const char *what)
 {
     printf("%s: %ld compared, worst %.3g; %ld at kinks; %ld steps held\n", what, t->compared, t->worst, t->kinks, t->held);
     if (getenv("CTN_SEED")) return;
-    ck_assert_msg(t->compared > 4 * t->kinks, "%s: %ld of %ld comparisons at kinks", what, t->kinks, t->kinks + t->compared);
+    ck_assert_msg(t->compared > 2 * t->kinks, "%s: %ld of %ld comparisons at kinks", what, t->kinks, t->kinks + t->compared);
 }
 
 START_TEST(steps_against_differences)
