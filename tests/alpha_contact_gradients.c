@@ -193,8 +193,12 @@ static bool is_held(const fixture *f, const double *from, const double *to)
     return off > 1e-11;
 }
 
-/// A [n][n] and B [n][nv] of the step from one flat state to the next, by the engine's adjoint.
-static void find_jacobian(const fixture *f, const double *from, const double *to, const double *tau, double *A, double *B,
+/// How many columns and rows of Jacobians there are for one that is compared.
+enum { EACH = 7, EACH_ROW = 5 };
+static bool is_compared(size_t k, int step, size_t each) { return (k + (size_t)step) % each == 0; }
+
+/// Those rows of A [n][n] and B [n][nv] of the step from one flat state to the next, by the engine's adjoint.
+static void find_jacobian(const fixture *f, int step, const double *from, const double *to, const double *tau, double *A, double *B,
                           uint64_t seed)
 {
     const ctn_engine *const g = f->engine;
@@ -207,6 +211,7 @@ static void find_jacobian(const fixture *f, const double *from, const double *to
         found = g->adjoint_prepare(f->lanes, &f->cfg, work, 0, f->cfg.dt, way, &from, &to, &tau);
     ck_assert_msg(found, "seed %llu: a step was not found again", (unsigned long long)seed);
     for (size_t i = 0; i < f->n; i++) {
+        if (!is_compared(i, step, EACH_ROW)) continue;
         double *const row = A + i * f->n, *const by_tau = B + i * f->nv;
         unit[i] = 1;
         g->adjoint_step(f->lanes, &f->cfg, work, 1, &bar, &row, &by_tau, NULL, NULL);
@@ -215,8 +220,7 @@ static void find_jacobian(const fixture *f, const double *from, const double *to
     free(work), free(unit);
 }
 
-/// One of EACH columns of A and B of the step from the flat state `from` to `to`, as lengths, against differences.
-enum { EACH = 11 };
+/// Columns of A and B of the step from the flat state `from` to `to`, as lengths, against differences.
 static void check_jacobian(const fixture *f, int step, kind_of_step kind, const double *from, const double *to,
                            const double *tau, uint64_t seed, tally *t)
 {
@@ -224,7 +228,7 @@ static void check_jacobian(const fixture *f, int step, kind_of_step kind, const 
     double *A = numbers(f->n * f->n), *B = numbers(f->n * f->nv), *one = numbers(f->flat), *d = numbers(f->n),
            *pushed = numbers(f->nv), *got[STENCIL];
     for (int s = 0; s < STENCIL; s++) got[s] = numbers(f->n);
-    find_jacobian(f, from, to, tau, A, B, seed);
+    find_jacobian(f, step, from, to, tau, A, B, seed);
     for (size_t i = 0; i < f->n; i++) {
         for (size_t j = 0; j < f->n; j++) A[i * f->n + j] *= f->unit[i] / f->unit[j];
         for (size_t j = 0; j < f->nv; j++) B[i * f->nv + j] *= f->unit[i];
@@ -232,7 +236,7 @@ static void check_jacobian(const fixture *f, int step, kind_of_step kind, const 
     const double scale_a = largest(A, f->n * f->n), scale_b = largest(B, f->n * f->nv), force = 1 / scale_b;
     for (size_t j = 0; j < f->n + f->nv; j++) {
         bool smooth = true;
-        if ((j + (size_t)step) % EACH || (j < f->n && f->idle[j])) continue;
+        if (!is_compared(j, step, EACH) || (j < f->n && f->idle[j])) continue;
         // a normal force of 0 has one side
         if (j >= f->n - f->contacts && j < f->n && !touch_of(f, from, j - (f->n - f->contacts))) continue;
         for (int s = 0; s < STENCIL && smooth; s++) {
@@ -249,6 +253,7 @@ static void check_jacobian(const fixture *f, int step, kind_of_step kind, const 
         double error = 0, bend = 0;
         size_t row = 0;
         for (size_t i = 0; i < f->n && smooth; i++) {
+            if (!is_compared(i, step, EACH_ROW)) continue;
             const double x[STENCIL] = {got[0][i], got[1][i], got[2][i], got[3][i]}, slope = derivative(x, width);
             const double off = fabs(slope - column[i * stride]);
             bend = worse(bend, kink_of(x, 0, width));
@@ -272,7 +277,7 @@ static void check_jacobian(const fixture *f, int step, kind_of_step kind, const 
 static void check_fall(fixture *f, uint64_t seed, bool held_alone, tally *t)
 {
     double *flat[2] = {numbers(f->flat), numbers(f->flat)};
-    static const long most[KINDS] = {0, 2, 1, 2};
+    static const long most[KINDS] = {0, 2, 1, 1};
     start_flat(f, f->q, f->v, flat[0]);
     long made[KINDS] = {0}, holds = 0;
     for (int k = 0; k < f->steps; k++) {
@@ -392,8 +397,9 @@ END_TEST
 
 enum { RUN = 10 };
 
-/// Which points touch and slide in a run, and how it is made, step by step.
-static void touches_of_run(const fixture *f, const double *q, const double *v, const double *tau, int *touches)
+/// Which points touch and slide in a run, and how it is made, step by step; and the q and v to which it comes.
+static void touches_of_run(const fixture *f, const double *q, const double *v, const double *tau, int *touches, double *to_q,
+                           double *to_v)
 {
     double *flat = numbers(f->flat);
     start_flat(f, q, v, flat);
@@ -401,15 +407,14 @@ static void touches_of_run(const fixture *f, const double *q, const double *v, c
         *touches++ = (int)step_flat(f, flat, tau + (size_t)k * f->nv, flat);
         for (size_t p = 0; p < f->contacts; p++) *touches++ = touch_of(f, flat, p);
     }
+    f->engine->get(f->lanes, &f->cfg, f->state, f->work, 1, &to_q, &to_v);
     free(flat);
 }
 
-/// Where coordinates and velocities come to, weighed, from `origin`.
-static double weigh(const fixture *f, const double *origin, const double *weights)
+/// q from `origin`, and v, weighed.
+static double weigh(const fixture *f, const double *origin, const double *q, const double *v, const double *weights)
 {
-    ctn_error err = {0};
-    double q[GROUND_MOST], v[GROUND_MOST], u[GROUND_MOST], sum = 0;
-    ck_assert_int_eq(ctn_tape_state(f->r, RUN, q, v, &err), CTN_OK);
+    double u[GROUND_MOST], sum = 0;
     tangent_between(f->m, origin, q, u);
     for (size_t k = 0; k < f->nv; k++) sum += weights[k] * u[k] + weights[f->nv + k] * f->cfg.dt * v[k];
     return sum;
@@ -426,19 +431,18 @@ static void check_run(const fixture *f, uint64_t seed, tally *t)
     rng r = {seed * 31 + 7};
     double *weights = numbers(2 * nv), *dq = numbers((RUN + 1) * nv), *dv = numbers((RUN + 1) * nv), *g = numbers(2 * nv + force),
            *along = numbers(2 * nv + force), *q = numbers(f->nq), *v = numbers(nv), *tau = numbers(force),
-           *origin = numbers(f->nq);
+           *origin = numbers(f->nq), *to_q = numbers(f->nq), *to_v = numbers(nv);
     int *touches[2];
     for (int k = 0; k < 2; k++) touches[k] = calloc(told + 1, sizeof(int));
     for (size_t k = 0; k < 2 * nv; k++) weights[k] = rng_uniform(&r, -1, 1);
     memcpy(dq + RUN * nv, weights, nv * sizeof *dq);
     for (size_t k = 0; k < nv; k++) dv[RUN * nv + k] = weights[nv + k] * f->cfg.dt;
-    touches_of_run(f, f->q, f->v, f->tau, touches[0]);
+    touches_of_run(f, f->q, f->v, f->tau, touches[0], origin, to_v);
     if (ctn_tape_run(f->r, f->q, f->v, f->tau, &err) != CTN_OK) goto end;
-    ctn_tape_state(f->r, RUN, origin, NULL, &err);
     ck_assert_msg(ctn_tape_gradient(f->r, dq, dv, g, g + nv, g + 2 * nv, &err) == CTN_OK, "%s", err.message);
     for (int k = 0; k < RUN; k++) t->steps[touches[0][(size_t)k * (f->contacts + 1)]]++;
     for (size_t k = nv; k < 2 * nv; k++) g[k] /= f->cfg.dt;  // by lengths: velocities times dt
-    const double middle = weigh(f, origin, weights);
+    const double middle = weigh(f, origin, origin, to_v, weights);
     const double by_force = largest(g + 2 * nv, force), size = largest(g, 2 * nv) + 1;  // the largest by forces is 1 below
     for (int trial = 0; trial < 4; trial++) {
         double slope = 0, error = INFINITY;
@@ -455,9 +459,9 @@ static void check_run(const fixture *f, uint64_t seed, tally *t)
                 tangent_move(f->m, f->q, along, node(s) * e, q);
                 for (size_t j = 0; j < nv; j++) v[j] = f->v[j] + node(s) * e * along[nv + j] / f->cfg.dt;
                 for (size_t j = 0; j < force; j++) tau[j] = f->tau[j] + node(s) * e * along[2 * nv + j];
-                touches_of_run(f, q, v, tau, touches[1]);
-                smooth = !memcmp(touches[0], touches[1], told * sizeof(int)) && ctn_tape_run(f->r, q, v, tau, &err) == CTN_OK;
-                if (smooth) x[s] = weigh(f, origin, weights);
+                touches_of_run(f, q, v, tau, touches[1], to_q, to_v);
+                smooth = !memcmp(touches[0], touches[1], told * sizeof(int));
+                x[s] = weigh(f, origin, to_q, to_v, weights);
             }
             if (!smooth || kink_of(x, middle, e) > BENT * size) continue;
             error = fmin(error, fabs(derivative(x, e) - slope) / size);
@@ -470,7 +474,7 @@ static void check_run(const fixture *f, uint64_t seed, tally *t)
         ck_assert_msg(error <= 1e-6, "seed %llu, trial %d: slope %.12g, off by %.3g", (unsigned long long)seed, trial, slope, error);
     }
 end:
-    free(weights), free(dq), free(dv), free(g), free(along), free(q), free(v), free(tau), free(origin);
+    free(weights), free(dq), free(dv), free(g), free(along), free(q), free(v), free(tau), free(origin), free(to_q), free(to_v);
     free(touches[0]), free(touches[1]);
 }
 
@@ -485,8 +489,8 @@ START_TEST(gradients_of_runs)
         ctn_error err = {0};
         f.r = NULL;
         if (ctn_tape_run(fall.r, fall.q, fall.v, fall.tau, &err) != CTN_OK) goto next;
-        for (int part = 0; part < 3; part++) {
-            const int step = fall.steps * (part + 4) / 8 + (int)(seed % 7);
+        for (int part = 0; part < 2; part++) {
+            const int step = fall.steps * (part + 2) / 4 + (int)(seed % 7);
             f.r = ctn_tape_create(f.m, &f.cfg, RUN, &err), f.steps = RUN;
             ck_assert_int_eq(ctn_tape_state(fall.r, step < fall.steps ? step : fall.steps, f.q, f.v, &err), CTN_OK);
             check_run(&f, seed, &t);
