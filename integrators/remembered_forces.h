@@ -50,7 +50,7 @@ FN felt_force felt_at(const lane_model *m, const loads_work *L, int k, const vec
     F.torque = zero3();
     if (s->rolls) {
         const vec3 bent = slip ? slip[turn_slot(m, s)] : zero3(), y_turn = add_scaled(bent, L->V[s->body].w, m->relaxation);
-        F.torque = scale(resist_turn(s, n, y_turn, turn_grip(s), l, none_of()).g, rset(-1));
+        F.torque = sub(zero3(), resist_turn(s, n, y_turn, turn_grip(s), l, none_of()).g);  // no zero with a sign
     }
     return F;
 }
