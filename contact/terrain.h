@@ -77,7 +77,7 @@ FN void height_thirds_at(const fixed_surface *f, double x, double y, double to[4
     const grid_place a = fold_axis(x / f->spacing[0] + 0.5 * (f->columns - 1), f->columns),
                      b = fold_axis(y / f->spacing[1] + 0.5 * (f->rows - 1), f->rows);
     const double dx = a.sign / f->spacing[0], dy = b.sign / f->spacing[1];
-    double wx[4][4] = {[3] = {-1, 3, -3, 1}}, wy[4][4] = {[3] = {-1, 3, -3, 1}}, sum[4] = {0, 0, 0, 0};
+    double wx[4][4] = {{0}, {0}, {0}, {-1, 3, -3, 1}}, wy[4][4] = {{0}, {0}, {0}, {-1, 3, -3, 1}}, sum[4] = {0, 0, 0, 0};
     spline_weights(a.t, wx), spline_weights(b.t, wy);
     for (int j = 0; j < 4; j++) {
         const double *const row = f->numbers + (size_t)fold_index(b.i + j - 1, f->rows) * (size_t)f->columns;
