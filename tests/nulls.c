@@ -419,6 +419,15 @@ static void tapes(void)
     STATUS("v", ctn_tape_run, r, x, NULL, NULL, err);
     ck_assert_int_eq(ctn_tape_run(r, x, x, NULL, err), CTN_OK);
     NUMBER(0, ctn_tape_fallbacks, NULL);
+    long changes = 1;
+    STATUS("tape", ctn_tape_contact_changes, NULL, &changes, err);
+    STATUS("changes", ctn_tape_contact_changes, r, NULL, err);
+    ck_assert_int_eq(ctn_tape_contact_changes(r, &changes, err), CTN_OK);
+    ck_assert_int_eq(changes, 0);
+    const ctn_parameter ground = {CTN_GROUND_DEPTH, 0};
+    STATUS("tape", ctn_tape_parameter_gradient, NULL, NULL, NULL, &ground, 1, x, err);
+    STATUS("list", ctn_tape_parameter_gradient, r, NULL, NULL, NULL, 1, x, err);
+    ck_assert_int_eq(ctn_tape_parameter_gradient(r, NULL, NULL, NULL, 0, NULL, err), CTN_OK);
     STATUS("tape", ctn_tape_state, NULL, 0, x, x, err);
     ck_assert_int_eq(ctn_tape_state(r, 0, NULL, NULL, err), CTN_OK);
     STATUS("tape", ctn_tape_gradient, NULL, NULL, NULL, NULL, NULL, NULL, err);
