@@ -11,8 +11,8 @@
 /// corrects friction, those of the solution before; then their gradient goes on to that solution, and through its solve. So does
 /// that of f where a surface is not flat. Torsional and rolling friction: rolling_adjoint.h.
 ///
-/// Alpha solves the same with its sigma for 1/h in a, and counts the rates of bristles and of the depth from where the body drifts to,
-/// by the columns D: -a (e + r R_k D'f) joins s', and -n_k.e the depth at the start, with the drift e of c. (docs/theory.md 4.12)
+/// Alpha solves the same with its sigma for 1/h in a, and counts the rates of bristles and of the depth from where the body drifts
+/// to, by the columns D: -a (e + r R_k D'f) joins s', and -n_k.e the depth at the start, with the drift e of c. (docs/theory.md 4.12)
 #ifndef CATENA_CONTACT_ADJOINT_H
 #define CATENA_CONTACT_ADJOINT_H
 
@@ -152,7 +152,9 @@ FN void damper_pullback(const lane_model *m, const solve *W, int k, const solved
     *start = wrench_add(*start, force_at(at->arm, scale(n, by)));
     if (!t->drift) return;
     drift_pullback(t, scale(n, by), zero3(), rset(0), bars);
-    if (t->s->surface) *start = wrench_add(*start, force_at(at->arm, smul(bend_at(surface_of(m, t->s), at->gap), scale(t->drifts, by))));
+    if (!t->s->surface) return;
+    const sym3 H = bend_at(surface_of(m, t->s), at->gap);
+    *start = wrench_add(*start, force_at(at->arm, smul(H, scale(t->drifts, by))));
 }
 
 /// Steps leave the bend of a terrain out of their Newton matrix: adds it to the loads of the iterate that W has evaluated.

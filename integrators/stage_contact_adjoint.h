@@ -1,4 +1,5 @@
-/// The adjoint of contact points in a step of several stages: gradients by the stages and by the start of the step. (stage_residual.h)
+/// The adjoint of contact points in a step of several stages: gradients by the stages and by the start of the step.
+/// (stage_residual.h)
 ///
 /// Let D_al h be the table's rates and D_a0 = -sum_l D_al, so that with the start as stage 0, X_l the middle of a point there and f_a
 /// the normal of the plane of friction,

@@ -62,7 +62,8 @@ FN void made_pullback(const lane_model *m, const loads_work *L, int k, const met
     const twist V = L->V[s->body];
     const vec3 v_c = moved_point(V, t->at.arm), slides = along_ground(f, sub_scaled(v_c, cross(V.w, f), s->radius));
     const real work = sel(gt(F->k1, o), dot(F->g, y_s), o), rate = dot(t->at.n, v_c);
-    const real grip = fmadd(t->press, l, negate(work)) / s->grip, relaxation = fmadd(t->press * t->at.press.by_gap, rate, negate(dot(t->bend, slides)));
+    const real grip = fmadd(t->press, l, negate(work)) / s->grip, by_rate = t->press * t->at.press.by_gap;
+    const real relaxation = fmadd(by_rate, rate, negate(dot(t->bend, slides)));
     add_by_contact(m, s, sel(where, negate(l * dot(F->by_cap, y_s)), o), sel(where, grip, o), sel(where, relaxation, o));
 }
 

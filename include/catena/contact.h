@@ -42,9 +42,8 @@ CTN_API bool ctn_model_contact(const ctn_model *model, int contact, ctn_contact_
 /// What all contact points of all worlds feel at the end of the step made last: values [worlds][ncontact][CTN_CONTACT_NUMBERS].
 /// Of each the place on the ball that is the deepest (m, world axes); the force of what it touches on the link there, normal and
 /// friction (N, world axes); how deep it is in that (m; below 0: how far off); a ctn_touch; and the torque of torsional and rolling
-/// friction on the link (N m, world axes). The normal force is
-/// that of the method's last solution, or of its last stage; friction that of the bristles as they are bent then (docs/theory.md
-/// 4.12). After ctn_batch_set_state bristles are unbent, and the force is that of the depth and its rate. Returns
+/// friction on the link (N m, world axes). The normal force is that of the method's last solution, or of its last stage; friction that
+/// of the bristles as they are bent then (docs/theory.md 4.12). After ctn_batch_set_state bristles are unbent, and the force is that of the depth and its rate. Returns
 /// CTN_BAD_ARGUMENT for a NULL; CTN_NO_MEMORY and CTN_UNAVAILABLE of batches on a device only.
 CTN_API ctn_status ctn_batch_contacts(ctn_batch *batch, double *values, ctn_error *err);
 
