@@ -12,6 +12,7 @@
 #include "dynamics/lane_model.h"
 #include "dynamics/spatial.h"
 #include "forces/body_loads.h"
+#include "integrators/contact_adjoint.h"
 #include "integrators/load_forces.h"
 #include "integrators/pose_pullback.h"
 

@@ -13,6 +13,7 @@
 #include "dynamics/articulated.h"
 #include "dynamics/tree_factor.h"
 #include "integrators/collocation.h"
+#include "integrators/contact_adjoint.h"
 #include "integrators/position_step.h"
 #include "integrators/pose_pullback.h"
 
