@@ -20,55 +20,6 @@
 #include "integrators/pose_pullback.h"
 #include "integrators/position_adjoint.h"
 
-/// After end_rates_of_alpha() and find_kept(): from the gradients V and rate of `after`, by what was kept, to those by V' and rates
-/// r' of alpha's end, in H->V and H->rate; H->c: by what is created.
-KERNEL void alpha_hold_pullback(const lane_model *m, const alpha_end *end, hold_adjoint *H, const state_bar *after)
-{
-    const real o = rset(0), one = rset(1), half = rset(0.5);
-    for (int k = 0; k < m->nv; k++) H->rate[k] = after->v[k];
-    for (int k = 0; k < masses_of(m); k++) H->V[k] = after->V[k];
-    for (int r = 0, column = 0; r < m->nbody; r = m->bodies[r].end) {
-        const lane_body *const top = &m->bodies[r];
-        const bool free = top->kind == JOINT_TRANSLATION;
-        const kept_motion *kept = &H->kept[r];
-        const mask held = held_lanes(kept);
-        const int first = column;
-        for (int i = r; i < top->end; i++) H->c[i] = o, column += (m->bodies[i].flags & BODY_MASS) != 0;
-        if (!any_of(held)) continue;
-        const vec3 middle = free ? kept->middle : zero3();
-        const real e = kept->inner, mass = free ? subtree_of(m, top)->subtree_mass : one;
-        real kinetic = o, by_e = o;
-        vec3 by_middle = zero3();
-        for (int i = r, k = first; i < top->end; i++) {
-            const lane_body *b = &m->bodies[i];
-            const vec3 w = joint_vector(b, end->rate), by = joint_vector(b, after->v), off = free && i == r ? middle : zero3();
-            by_e = dot_add(by_e, by, sub(w, off));
-            if (free && i == r) by_middle = add(by_middle, by);
-            if (b->flags & BODY_ARMATURE) kinetic = fmadd(half * given(b)->armature, dot(w, w), kinetic);
-            if (!(b->flags & BODY_MASS)) continue;
-            rate_pose X = end->V[i];
-            kinetic = fmadd(half, twice_kinetic(b, &X), kinetic);
-            X.p = sub(X.p, middle);
-            by_e = by_e + columns_dot(after->V[k], X), by_middle = add(by_middle, after->V[k++].p);
-        }
-        const real inner = free ? fnmadd(half * mass, dot(middle, middle), kinetic) : kinetic;
-        const real per = sel(held, by_e / (rset(2) * e * inner), o);
-        const real c = negate(per), by_inner = per * (one - e * e), keeps = sel(held, e, one);
-        const vec3 by_momentum = sub_scaled(scale(by_middle, sel(held, (one - e) / mass, o)), middle, by_inner);
-        for (int i = r, k = first; i < top->end; i++) {
-            const lane_body *b = &m->bodies[i];
-            H->c[i] = c;
-            for (int n = b->vadr; n < b->vadr + b->nv; n++) H->rate[n] = keeps * H->rate[n];
-            if (b->flags & BODY_ARMATURE)
-                add_joint_vector(b, H->rate, scale(joint_vector(b, end->rate), (c + by_inner) * given(b)->armature));
-            if (!(b->flags & BODY_MASS)) continue;
-            H->V[k] = columns_add_scaled(columns_add_scaled(zero_rate(), H->V[k], keeps), times_mass(b, end->V[i]), c + by_inner);
-            if (free) add_momentum_columns(b, by_momentum, &H->V[k]);
-            k++;
-        }
-    }
-}
-
 /// What a joint stores, and the work of the forces applied to it: gradients by x, added to A->b, by q to q_bar, by the increments,
 /// over 1/s, to way, by tau to tau_bar [nv].
 FN void alpha_joint_books(const lane_model *m, const lane_body *b, const position_adjoint *A, real c, real s, real *way,
@@ -122,21 +73,16 @@ KERNEL void alpha_touch_books(const lane_model *m, position_adjoint *A, const ho
     }
 }
 
-/// All books but motion, of the step that has led to `kept`: gradients as above, those by the increments, over 1/s, added to way
+/// All books but motion, of a step in which a tree is held, and which has led to `kept`: gradients as above, those by the increments, over 1/s, added to way
 /// [nv], and by the ways of bodies likewise to X.
-KERNEL void alpha_books_pullback(const lane_model *m, position_adjoint *A, const hold_adjoint *H, const position_state *S,
-                                 const vec3 *kept, real s, rate_pose *X, real *way, const state_bar *before, real *tau_bar)
+KERNEL void alpha_books_pullback(const lane_model *m, position_adjoint *A, const hold_adjoint *H, const vec3 *kept, real s,
+                                 rate_pose *X, real *way, const state_bar *before, real *tau_bar)
 {
     const vec3 g = load3(m->gravity);
-    mask any = none_of();
-    for (int r = 0; r < m->nbody; r = m->bodies[r].end) any = either(any, held_lanes(&H->kept[r]));
-    if (!any_of(any)) return;
     for (int i = 0, k = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         const real c = H->c[i];
         alpha_joint_books(m, b, A, c, s, way, before->q, tau_bar);
-        if (b->flags & BODY_ARMATURE)
-            add_joint_vector(b, before->v, scale(joint_vector(b, S->rate), negate(c * given(b)->armature)));
         if (b->flags & BODY_MASS) add_momentum_columns(b, scale(g, negate(c) / s), &X[k++]);
     }
     alpha_touch_books(m, A, H, kept, before->q);
@@ -164,15 +110,16 @@ KERNEL void alpha_touching_pullback(const lane_model *m, const alpha_rule *r, co
                                     alpha_adjoint *A, const state_bar *after, const state_bar *before, real *tau_bar)
 {
     clock_now(m, r->h, 1);
-    alpha_hold_pullback(m, end, H, after);
+    const ended_motion E = {NULL, end->V, end->rate};
+    const bool held = kept_pullback(m, &E, H, after);
     state_bar by_end = *after;
     by_end.V = H->V, by_end.v = H->rate;
     alpha_end_pullback(m, r, one, A, &by_end, before);
-    hold_start_pullback(m, H, S->V, before->V);
+    hold_start_pullback(m, H, S->V, S->rate, before);
     one->bars.slip = before->slip;
     clear_contact_bars(m, &one->bars);
     for (int k = 0; k < m->ncontact; k++) H->slip[k] = after->slip[k];
-    alpha_books_pullback(m, one, H, S, kept, r->end, A->X, A->x, before, tau_bar);
+    if (held) alpha_books_pullback(m, one, H, kept, r->end, A->X, A->x, before, tau_bar);
     step_wound_pullback(m, one, after->wound, before->q, A->slack);
     step_bent_pullback(m, one, after->z, before->q);
     contact_memory_pullback(m, &one->W, H->slip, after->press, &one->P, &one->bars, one->b, before->q);

@@ -69,23 +69,22 @@ FN vec3 chord_rates(const lane_body *b, const solve *W)
     return scale(u, W->in.inv_h);
 }
 
-/// What a step ends with before it is held: chords, or velocities at the end of several stages.
+/// What a step ends with before it is held: chords of order 2, or velocities of alpha and of several stages.
 typedef struct {
-    const solve *one;
-    const stage_work *more;  // NULL: one stage
-    const real *rate;        // [nv] of several stages
-    const real *start_rate;  // [nv] before the step
+    const solve *chords;  // NULL: velocities V [nbody] and rate [nv]
+    const rate_pose *V;
+    const real *rate;
 } ended_motion;
 
 FN vec3 ended_rates(const ended_motion *E, const lane_body *b)
 {
-    return E->more ? joint_vector(b, E->rate) : chord_rates(b, E->one);
+    return E->chords ? chord_rates(b, E->chords) : joint_vector(b, E->rate);
 }
 
 FN rate_pose ended_velocity(const ended_motion *E, int i)
 {
-    const solve *W = E->one;
-    return E->more ? E->more->rate[i] : chord_rate(W->start[i].R, W->now[i].R, W->body[i].dp, W->in.inv_h);
+    const solve *W = E->chords;
+    return W ? chord_rate(W->start[i].R, W->now[i].R, W->body[i].dp, W->in.inv_h) : E->V[i];
 }
 
 /// What the motor of a body books with the gradient c: gradients by x, q, the rate w, and its integral term [nwound].
@@ -273,9 +272,8 @@ KERNEL void load_books_pullback(const lane_model *m, position_adjoint *A, const 
 }
 
 /// From the gradients V and rate of `after`, by what was kept, to those by the velocities E that it was kept of, in H->V and H->rate;
-/// H->c, and what the rates of `before` have in the books. Returns whether a tree is held in any lane.
-KERNEL bool kept_pullback(const lane_model *m, const ended_motion *E, hold_adjoint *H, const state_bar *after,
-                          const state_bar *before)
+/// H->c. Returns whether a tree is held in any lane.
+KERNEL bool kept_pullback(const lane_model *m, const ended_motion *E, hold_adjoint *H, const state_bar *after)
 {
     const real o = rset(0), one = rset(1), half = rset(0.5);
     bool any = false;
@@ -317,10 +315,7 @@ KERNEL bool kept_pullback(const lane_model *m, const ended_motion *E, hold_adjoi
             const lane_body *b = &m->bodies[i];
             const real J = given(b)->armature;
             H->c[i] = c;
-            for (int n = b->vadr; n < b->vadr + b->nv; n++) {
-                H->rate[n] = keeps * H->rate[n];
-                if (b->flags & BODY_ARMATURE) before->v[n] = fnmadd(c * J, E->start_rate[n], before->v[n]);
-            }
+            for (int n = b->vadr; n < b->vadr + b->nv; n++) H->rate[n] = keeps * H->rate[n];
             if (b->flags & BODY_ARMATURE) add_joint_vector(b, H->rate, scale(ended_rates(E, b), (c + by_inner) * J));
             if (!(b->flags & BODY_MASS)) continue;
             const rate_pose X = ended_velocity(E, i);
@@ -339,8 +334,8 @@ KERNEL void hold_pullback(const lane_model *m, position_adjoint *A, hold_adjoint
                           const state_bar *before, real *tau_bar)
 {
     const solve *W = &A->W;
-    const ended_motion E = {W, NULL, NULL, W->in.rate};
-    if (!kept_pullback(m, &E, H, after, before)) return;
+    const ended_motion E = {W, NULL, NULL};
+    if (!kept_pullback(m, &E, H, after)) return;
     for (int i = 0, k = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         joint_books_pullback(m, b, A, H->c[i], before->q, H->rate, tau_bar, H->wound);
@@ -349,13 +344,16 @@ KERNEL void hold_pullback(const lane_model *m, position_adjoint *A, hold_adjoint
     load_books_pullback(m, A, H->c, before->q);
 }
 
-/// After the solve: what the kinetic energies before the step add to the gradients by its V.
-KERNEL void hold_start_pullback(const lane_model *m, const hold_adjoint *H, const rate_pose *V, rate_pose *V_bar)
+/// What the kinetic energies before the step add to the gradients by its V and rates.
+KERNEL void hold_start_pullback(const lane_model *m, const hold_adjoint *H, const rate_pose *V, const real *rate,
+                                const state_bar *before)
 {
     for (int i = 0, k = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
+        const real c = negate(H->c[i]);
+        if (b->flags & BODY_ARMATURE) add_joint_vector(b, before->v, scale(joint_vector(b, rate), c * given(b)->armature));
         if (!(b->flags & BODY_MASS)) continue;
-        V_bar[k] = columns_add_scaled(V_bar[k], times_mass(b, V[i]), negate(H->c[i]));
+        before->V[k] = columns_add_scaled(before->V[k], times_mass(b, V[i]), c);
         k++;
     }
 }

@@ -319,7 +319,7 @@ KERNEL void touching_pullback(const lane_model *m, ladder_adjoint *A, const posi
     step_wound_pullback(m, one, A->hold.wound, before->q, NULL);
     way_pullback(m, one, A->hold.V, A->hold.rate, one->W.in.inv_h, before->q);
     solve_pullback(m, one, before->V, before, tau_bar);
-    hold_start_pullback(m, &A->hold, start->V, before->V);
+    hold_start_pullback(m, &A->hold, start->V, start->rate, before);
     correction_step_pullback(m, A, before, tau_bar);
 }
 
@@ -361,8 +361,8 @@ KERNEL void ladder_pullback(const lane_model *m, ladder_adjoint *A, const positi
         state_bar held = *after_bar;
         stage_begin_pullback(m, &A->more, after_bar);
         if (m->ncontact) {
-            stage_hold_pullback(m, &A->more, &A->hold, after_bar, before_bar, &bar);
-            hold_start_pullback(m, &A->hold, before->V, before_bar->V);
+            stage_hold_pullback(m, &A->more, &A->hold, after_bar, &bar);
+            hold_start_pullback(m, &A->hold, before->V, before->rate, before_bar);
             held.V = A->hold.V, held.v = A->hold.rate;
         }
         stage_pullback(m, &A->more, &held, &bar);

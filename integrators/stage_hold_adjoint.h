@@ -157,13 +157,13 @@ KERNEL void stage_touch_books(const lane_model *m, const stages *W, const stage_
 
 /// After stage_begin_pullback(): as hold_pullback(), and what goes through the books is added to `bar`.
 KERNEL void stage_hold_pullback(const lane_model *m, stage_adjoint *A, hold_adjoint *H, const state_bar *after,
-                                const state_bar *before, const stage_bar *bar)
+                                const stage_bar *bar)
 {
     const stages *W = &A->P.W;
     const int last = W->table->stages - 1;
-    const ended_motion E = {NULL, &A->P, A->P.fresh, W->in.rate};
+    const ended_motion E = {NULL, A->P.rate, A->P.fresh};
     double chord[MOST_STAGES] = {0};
-    if (!kept_pullback(m, &E, H, after, before)) return;
+    if (!kept_pullback(m, &E, H, after)) return;
     for (int i = 0, k = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         const real c = H->c[i];
