@@ -165,7 +165,7 @@ START_TEST(against_differences)
     }
     printf("runs: %ld compared, %ld of them moved, worst %.3g; %ld at kinks\n", t.compared, t.moved, t.worst, t.kinks);
     if (getenv("CTN_SEED")) return;
-    ck_assert_int_gt(t.compared, t.kinks);
+    ck_assert_int_gt(t.compared, (way == ORDER2 ? 4 : 1) * t.kinks);
     ck_assert_int_gt(t.moved, 0);
 }
 END_TEST

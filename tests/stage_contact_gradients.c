@@ -1,12 +1,9 @@
 /// Derivatives of steps of several stages that touch (integrators/stage_contact_adjoint.h): Jacobians along random changes of the
 /// state, and gradients of runs, against differences of the steps themselves. What falls, lands (with one stage), slides and lies, on
-/// the ground and on obstacles; machines with motors, springs and dry friction in their joints. Where the step has a kink between the
-/// ends of a difference it is left out, and counted.
-#include "sim/engine/engine.h"
-#include "sim/model/model.h"
+/// the ground and on obstacles; machines with motors, springs and dry friction in their joints.
+#include "tests/contact_world.h"
 #include "tests/ground_scenes.h"
 #include "tests/suite.h"
-#include "tests/tangent.h"
 #include "tests/text_model.h"
 #include "tests/worse.h"
 
@@ -16,83 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static double *numbers(size_t n) { return calloc(n + 1, sizeof(double)); }
-
-enum { PARTS = 6 };  // of the gradient by a state: q, rates, V, bristles of joints, of contact points, normal forces
 enum { MACHINE = GROUND_KINDS, KINDS };
-
-/// A model, its steps, and room for one world of the engine.
-typedef struct {
-    ctn_model *m;
-    ctn_batch_config cfg;
-    const ctn_engine *engine;
-    lane_model *lanes;
-    void *state, *work;
-    size_t nq, nv, flat, n, contacts;
-    size_t part[PARTS + 1];    // where the parts of a gradient begin
-    size_t *place;             // [n] where a coordinate of the state, from the nv-th on, is in its flat form
-    double *unit;              // [n] what makes it a length or an angle
-    const point_load **point;  // [contacts]
-    double *q, *v, *tau;       // tau [steps][nv]
-    int steps;
-    ctn_tape *tape;
-} fixture;
-
-/// The flat form is q, joint rates, their gain, V of every body, energies, bristles of joints, and those and normal forces of contact
-/// points.
-static void find_places(fixture *f)
-{
-    const ctn_model *m = f->m;
-    const size_t V = f->nq + 2 * f->nv, slip = f->flat - 4 * f->contacts;
-    size_t at = 0;
-    f->place = calloc(f->n + 1, sizeof *f->place), f->unit = numbers(f->n);
-    for (; at < f->nv; at++) f->unit[at] = 1;
-    f->part[1] = at;
-    for (size_t k = 0; k < f->nv; k++) f->unit[at] = f->cfg.dt, f->place[at++] = f->nq + k;
-    f->part[2] = at;
-    for (int i = 0; i < m->nbody; i++)
-        for (size_t k = 0; k < 12 && (m->bodies[i].flags & BODY_MASS); k++)
-            f->unit[at] = f->cfg.dt, f->place[at++] = V + 12 * (size_t)i + k;
-    f->part[3] = at;
-    for (size_t k = f->n - 4 * f->contacts - at; k > 0; k--) f->unit[at] = 1, f->place[at++] = slip - k;
-    f->part[4] = at;
-    for (size_t k = 0; k < 3 * f->contacts; k++) f->unit[at] = 1, f->place[at++] = slip + k;
-    f->part[5] = at;
-    for (size_t k = 0; k < f->contacts; k++) f->unit[at] = 1 / f->point[k]->grip, f->place[at++] = slip + 3 * f->contacts + k;
-    f->part[6] = at;
-    ck_assert_uint_eq(at, f->n);
-}
-
-static fixture open_fixture(ctn_model *m, ctn_batch_config cfg, int steps)
-{
-    fixture f = {.m = m, .cfg = cfg, .engine = engines_available()[0], .steps = steps};
-    ctn_error err = {0};
-    f.lanes = engine_model(f.engine, m, cfg.dt);
-    f.nq = (size_t)m->nq, f.nv = (size_t)m->nv, f.contacts = (size_t)m->ncontact;
-    f.flat = f.engine->flat_size(f.lanes, &f.cfg);
-    f.state = aligned_alloc(64, (f.engine->state_size(f.lanes, &f.cfg) + 127) / 64 * 64);
-    f.work = aligned_alloc(64, (f.engine->work_size(f.lanes, &f.cfg) + 127) / 64 * 64);
-    memset(f.state, 0, f.engine->state_size(f.lanes, &f.cfg)), memset(f.work, 0, f.engine->work_size(f.lanes, &f.cfg));
-    f.q = numbers(GROUND_MOST), f.v = numbers(GROUND_MOST), f.tau = numbers(f.nv * (size_t)steps);
-    f.point = calloc(f.contacts + 1, sizeof *f.point);
-    for (int k = 0; k < m->nload; k++)
-        if (m->loads[k].flags & LOAD_TOUCHES) f.point[m->loads[k].contact] = &m->loads[k];
-    f.tape = ctn_tape_create(m, &cfg, steps, &err);
-    ck_assert_msg(f.tape != NULL, "%s", err.message);
-    f.n = (size_t)ctn_tape_state_size(f.tape);
-    find_places(&f);
-    return f;
-}
-
-static void close_fixture(fixture *f)
-{
-    ctn_tape_free(f->tape);
-    ctn_model_free(f->m);
-    free(f->lanes), free(f->state), free(f->work), free(f->q), free(f->v), free(f->tau), free(f->place), free(f->unit),
-        free(f->point);
-}
-
-static flat_places places_of(const fixture *f) { return (flat_places){f->nv, f->n, f->flat, f->place, f->unit}; }
 
 /// A trunk on a leg with motors, a springy one, and one on a ball.
 static ctn_model *machine(uint64_t seed, double *q, double *v)
@@ -129,7 +50,7 @@ static ctn_model *machine(uint64_t seed, double *q, double *v)
 }
 
 /// A fall that is checked, by radau of 2, 3 or 4 stages: on the ground alone, or over obstacles.
-static fixture open_fall(int kind, uint64_t seed, bool obstacles, int steps)
+static contact_world open_fall(int kind, uint64_t seed, bool obstacles, int steps)
 {
     double q[GROUND_MOST], v[GROUND_MOST];
     const double depth = seed % 3 ? 0 : 0.02;
@@ -139,133 +60,26 @@ static fixture open_fall(int kind, uint64_t seed, bool obstacles, int steps)
     ctn_batch_config cfg = ctn_batch_config_default();
     cfg.method = CTN_RADAU, cfg.stages = seed % 8 == 7 ? 4 : 2 + (int)(seed / 2 % 2), cfg.tolerance = 1e-13;
     cfg.dt = seed % 2 ? 1. / 60 : 1. / 240;
-    fixture f = open_fixture(m, cfg, seed % 2 ? steps : 3 * steps);
+    contact_world f = open_world(m, cfg, seed % 2 ? steps : 3 * steps);
     memcpy(f.q, q, f.nq * sizeof *q), memcpy(f.v, v, f.nv * sizeof *v);
     return f;
 }
 
-/// A step as it was carried out: 0, not at all.
+/// What was compared, and how many steps of it were made with fewer stages.
 typedef struct {
-    long parts, fewer;
-} manner;
-
-static manner step_flat(const fixture *f, int step, const double *from, const double *tau, double *to)
-{
-    engine_clock clock = {.since = step * f->cfg.dt};
-    ctn_step_stats stats = {0};
-    double *copy = numbers(f->flat);
-    memcpy(copy, from, f->flat * sizeof *copy);
-    f->engine->flatten(f->lanes, &f->cfg, f->state, 0, true, copy);
-    free(copy);
-    f->engine->step(f->lanes, &f->cfg, f->state, f->work, &clock, &tau, &(int){1}, false, 1, &stats, &(engine_use){0});
-    f->engine->flatten(f->lanes, &f->cfg, f->state, 0, false, to);
-    return (manner){stats.steps ? stats.substeps : 0, stats.fewer_stages};
-}
-
-static void start_flat(const fixture *f, const double *q, const double *v, double *to)
-{
-    f->engine->set(f->lanes, &f->cfg, f->state, f->work, &q, &v);
-    f->engine->flatten(f->lanes, &f->cfg, f->state, 0, false, to);
-}
-
-/// What contact point k does in a state: 0 nothing, 1 sticks, 2 slides, by what it remembers.
-static int touch_of(const fixture *f, const double *flat, size_t k)
-{
-    const double *z = flat + f->flat - 4 * f->contacts + 3 * k, l = flat[f->flat - f->contacts + k];
-    const point_load *s = f->point[k];
-    const double bent = s->grip * sqrt(z[0] * z[0] + z[1] * z[1] + z[2] * z[2]);
-    return l <= 0 ? 0 : bent < (1 - 1e-9) * s->friction * l ? 1 : 2;
-}
-
-static long touching(const fixture *f, const double *flat)
-{
-    long n = 0;
-    for (size_t k = 0; k < f->contacts; k++) n += touch_of(f, flat, k) > 0;
-    return n;
-}
-
-static bool same_touches(const fixture *f, const double *a, const double *b)
-{
-    for (size_t k = 0; k < f->contacts; k++)
-        if (touch_of(f, a, k) != touch_of(f, b, k)) return false;
-    return true;
-}
-
-enum { STENCIL = 4 };
-/// A kink between the ends that the states do not tell of, as a point slides at a stage alone, is where kink_of() is more than this
-/// share of the largest number.
-#define BENT 1e-6
-/// Derivatives of fourth and second order from values at -2, -1, 1, 2 times e.
-static double derivative(const double x[STENCIL], double e) { return (8 * (x[2] - x[1]) - (x[3] - x[0])) / (12 * e); }
-/// By how much these differ from derivatives on less of the way, to the sides of the middle and, with the value x0 there, at it.
-static double kink_of(const double x[STENCIL], double x0, double e)
-{
-    const double inner = (x[2] - x[1]) / (2 * e), near = (x[1] + x[2]) - 2 * x0, far = (x[0] + x[3]) - 2 * x0;
-    return worse(fabs(derivative(x, e) - inner), fabs(far - 4 * near) / (4 * e));
-}
-static double node(int s) { return s < 2 ? s - 2 : s - 1; }
-
-static double largest(const double *x, size_t n)
-{
-    double s = 0;
-    for (size_t k = 0; k < n; k++) s = worse(s, fabs(x[k]));
-    return s;
-}
-
-/// What was compared, and left out for a kink.
-typedef struct {
-    long compared, kinks, landed;
-    double worst;
+    comparison all;
+    long landed;
 } tally;
 
-/// The step from the flat state `from` to `to` along the change d [n + nv] of state and forces, against what A and B say.
-static void check_change(const fixture *f, const double *from, const double *to, const double *tau, manner how, const double *d,
-                         const double *slope, double scale, uint64_t seed, int step, const char *what, tally *t)
-{
-    const double e = 1e-6;
-    double *one = numbers(f->flat), *pushed = numbers(f->nv), *got[STENCIL], error = 0, bend = 0;
-    bool smooth = true;
-    for (int s = 0; s < STENCIL; s++) got[s] = numbers(f->n);
-    for (int s = 0; s < STENCIL && smooth; s++) {
-        for (size_t j = 0; j < f->nv; j++) pushed[j] = tau[j] + node(s) * e * d[f->n + j];
-        flat_move(f->m, places_of(f), from, d, node(s) * e, one);
-        const manner now = step_flat(f, step, one, pushed, one);
-        smooth = now.parts == how.parts && now.fewer == how.fewer && same_touches(f, one, to);
-        flat_between(f->m, places_of(f), to, one, got[s]);
-    }
-    size_t row = 0;
-    for (size_t i = 0; i < f->n && smooth; i++) {
-        const double x[STENCIL] = {got[0][i], got[1][i], got[2][i], got[3][i]}, off = fabs(derivative(x, e) - slope[i]);
-        bend = worse(bend, kink_of(x, 0, e));
-        if (off > error) row = i;
-        error = worse(error, off);
-    }
-    if (!smooth || bend > BENT * scale) t->kinks++;
-    else {
-        t->compared++, t->worst = worse(t->worst, error / scale);
-        ck_assert_msg(error <= 1e-6 * scale, "seed %llu, step %d: by %s off by %.3g of %.3g in row %zu of %zu",
-                      (unsigned long long)seed, step, what, error, scale, row, f->n);
-    }
-    for (int s = 0; s < STENCIL; s++) free(got[s]);
-    free(one), free(pushed);
-}
-
-static bool has_bristles(const ctn_model *m, int dof)
-{
-    for (int i = 0; i < m->nbody; i++)
-        if (m->bodies[i].vadr == dof) return m->bodies[i].flags & BODY_FRICTION;
-    return false;
-}
-
 /// A and B of a step along random changes of each part of the state, of forces, and of all of these.
-static void check_step(const fixture *f, int step, const double *from, const double *to, const double *tau, manner how,
-                       uint64_t seed, tally *t)
+static void check_step(const contact_world *f, int step, const double *from, const double *to, const double *tau, made_step how,
+                       uint64_t seed, comparison *t)
 {
-    static const char *const parts[] = {"q", "rates", "V", "bristles of joints", "bristles", "normal forces", "forces", "all"};
-    enum { FORCES = PARTS, ALL };
+    enum { FORCES = GRADIENT_PARTS, ALL };
     ctn_error err = {0};
     rng r = {seed * 977 + (uint64_t)step};
-    double *A = numbers(f->n * f->n), *B = numbers(f->n * f->nv), *d = numbers(f->n + f->nv), *slope = numbers(f->n);
+    double *A = numbers(f->n * f->n), *B = numbers(f->n * f->nv), *d = numbers(f->n + f->nv), *told = numbers(f->n),
+           *slope = numbers(f->n);
     ck_assert_msg(ctn_step_jacobian(f->tape, step, A, B, &err) == CTN_OK, "seed %llu: %s", (unsigned long long)seed, err.message);
     for (size_t i = 0; i < f->n; i++) {
         for (size_t j = 0; j < f->n; j++) A[i * f->n + j] *= f->unit[i] / f->unit[j];
@@ -273,28 +87,40 @@ static void check_step(const fixture *f, int step, const double *from, const dou
     }
     const double scale = largest(A, f->n * f->n), force = scale / largest(B, f->n * f->nv);
     for (int what = 0; what <= ALL; what++) {
-        memset(d, 0, (f->n + f->nv) * sizeof *d), memset(slope, 0, f->n * sizeof *slope);
-        for (int p = 0; p < PARTS; p++)
-            for (size_t j = f->part[p]; j < f->part[p + 1]; j++) {
-                // a normal force of 0 has one side; only joints with dry friction have bristles
-                const bool aside =
-                    (p == 5 && !touch_of(f, from, j - f->part[p])) || (p == 3 && !has_bristles(f->m, (int)(j - f->part[p])));
-                if ((what != p && what != ALL) || aside) continue;
-                const double x = rng_uniform(&r, -1, 1);
-                d[j] = x / f->unit[j];
-                for (size_t i = 0; i < f->n; i++) slope[i] += A[i * f->n + j] * x;
-            }
+        double error = 0, bend;
+        size_t row = 0;
+        if (what < FORCES && f->part[what] == f->part[what + 1]) continue;
+        memset(d, 0, (f->n + f->nv) * sizeof *d), memset(told, 0, f->n * sizeof *told);
+        for (size_t j = what < FORCES ? f->part[what] : 0; j < (what < FORCES ? f->part[what + 1] : f->n) && what != FORCES;
+             j++) {
+            if (is_at_edge(f, from, j)) continue;
+            const double x = rng_uniform(&r, -1, 1);
+            d[j] = x / f->unit[j];
+            for (size_t i = 0; i < f->n; i++) told[i] += A[i * f->n + j] * x;
+        }
         for (size_t j = 0; j < f->nv && what >= FORCES; j++) {
             d[f->n + j] = rng_uniform(&r, -1, 1) * force;
-            for (size_t i = 0; i < f->n; i++) slope[i] += B[i * f->nv + j] * d[f->n + j];
+            for (size_t i = 0; i < f->n; i++) told[i] += B[i * f->nv + j] * d[f->n + j];
         }
-        check_change(f, from, to, tau, how, d, slope, scale, seed, step, parts[what], t);
+        const bool smooth = slopes_along(f, step, from, to, tau, how, d, 1e-6, false, slope, &bend);
+        if (!smooth || bend > BENT * scale) {
+            t->kinks++;
+            continue;
+        }
+        for (size_t i = 0; i < f->n; i++) {
+            const double off = fabs(slope[i] - told[i]);
+            if (off > error) row = i;
+            error = worse(error, off);
+        }
+        t->compared++, t->worst = worse(t->worst, error / scale);
+        ck_assert_msg(error <= 1e-6 * scale, "seed %llu, step %d: along part %d off by %.3g of %.3g in row %zu of %zu",
+                      (unsigned long long)seed, step, what, error, scale, row, f->n);
     }
-    free(A), free(B), free(d), free(slope);
+    free(A), free(B), free(d), free(told), free(slope);
 }
 
 /// Some steps of a fall, in which something touches: up to `most` with all stages, and some with fewer.
-static void check_fall(fixture *f, long most, uint64_t seed, tally *t)
+static void check_fall(contact_world *f, long most, uint64_t seed, tally *t)
 {
     ctn_error err = {0};
     double *flat[2] = {numbers(f->flat), numbers(f->flat)};
@@ -303,10 +129,12 @@ static void check_fall(fixture *f, long most, uint64_t seed, tally *t)
     start_flat(f, f->q, f->v, flat[0]);
     for (int k = 0; k < f->steps && status == CTN_OK; k++) {
         const double *const tau = f->tau + (size_t)k * f->nv;
-        const manner how = step_flat(f, k, flat[0], tau, flat[1]);
+        const made_step how = step_flat(f, k, flat[0], tau, flat[1]);
         const bool touches = touching(f, flat[0]) || touching(f, flat[1]);
-        if (touches && how.fewer && landed < (most + 7) / 8) check_step(f, k, flat[0], flat[1], tau, how, seed, t), landed++;
-        if (touches && !how.fewer && others < most && k % 3 == 0) check_step(f, k, flat[0], flat[1], tau, how, seed, t), others++;
+        if (touches && how.fewer && landed < (most + 7) / 8)
+            check_step(f, k, flat[0], flat[1], tau, how, seed, &t->all), landed++;
+        if (touches && !how.fewer && others < most && k % 3 == 0)
+            check_step(f, k, flat[0], flat[1], tau, how, seed, &t->all), others++;
         double *const x = flat[0];
         flat[0] = flat[1], flat[1] = x;
     }
@@ -314,12 +142,14 @@ static void check_fall(fixture *f, long most, uint64_t seed, tally *t)
     free(flat[0]), free(flat[1]);
 }
 
-static void check_tally(const tally *t, const char *what)
+/// share: how many comparisons there are at least for one at a kink
+static void check_tally(const tally *t, const char *what, double share)
 {
-    printf("%s: %ld compared, worst %.3g; %ld at kinks; %ld steps with fewer stages\n", what, t->compared, t->worst, t->kinks,
+    const comparison *const c = &t->all;
+    printf("%s: %ld compared, worst %.3g; %ld at kinks; %ld steps with fewer stages\n", what, c->compared, c->worst, c->kinks,
            t->landed);
     if (getenv("CTN_SEED")) return;
-    ck_assert_msg(4 * t->compared > t->kinks, "%s: %ld of %ld comparisons at kinks", what, t->kinks, t->kinks + t->compared);
+    ck_assert_msg((double)c->compared > share * (double)c->kinks, "%s: %ld of %ld comparisons at kinks", what, c->kinks, c->kinks + c->compared);
 }
 
 START_TEST(steps_against_differences)
@@ -327,11 +157,11 @@ START_TEST(steps_against_differences)
     tally t = {0};
     FOR_SEEDS(seed, 2)
     {
-        fixture f = open_fall(_i, seed, false, 60);
+        contact_world f = open_fall(_i, seed, false, 60);
         check_fall(&f, 12, seed, &t);
-        close_fixture(&f);
+        close_world(&f);
     }
-    check_tally(&t, "steps on the ground");
+    check_tally(&t, "steps on the ground", 3);
     if (!getenv("CTN_SEED")) ck_assert_int_gt(t.landed, 0);
 }
 END_TEST
@@ -341,94 +171,13 @@ START_TEST(steps_on_obstacles)
     tally t = {0};
     FOR_SEEDS(seed, _i == GROUND_RAGDOLL ? 1 : 2)
     {
-        fixture f = open_fall(_i, seed, true, 60);
+        contact_world f = open_fall(_i, seed, true, 60);
         check_fall(&f, 6, seed, &t);
-        close_fixture(&f);
+        close_world(&f);
     }
-    check_tally(&t, "steps on obstacles");
+    check_tally(&t, "steps on obstacles", 3);
 }
 END_TEST
-
-enum { RUN = 10 };
-
-/// How the steps of a run are carried out, and which points touch and slide after them.
-static void manners_of_run(const fixture *f, const double *q, const double *v, const double *tau, int *manners)
-{
-    double *flat = numbers(f->flat);
-    start_flat(f, q, v, flat);
-    for (int k = 0; k < RUN; k++) {
-        const manner how = step_flat(f, k, flat, tau + (size_t)k * f->nv, flat);
-        *manners++ = (int)how.parts, *manners++ = (int)how.fewer;
-        for (size_t p = 0; p < f->contacts; p++) *manners++ = touch_of(f, flat, p);
-    }
-    free(flat);
-}
-
-/// Where coordinates and velocities come to, weighed, from `origin`.
-static double weigh(const fixture *f, const double *origin, const double *weights)
-{
-    ctn_error err = {0};
-    double q[GROUND_MOST], v[GROUND_MOST], u[GROUND_MOST], sum = 0;
-    ck_assert_int_eq(ctn_tape_state(f->tape, RUN, q, v, &err), CTN_OK);
-    tangent_between(f->m, origin, q, u);
-    for (size_t k = 0; k < f->nv; k++) sum += weights[k] * u[k] + weights[f->nv + k] * f->cfg.dt * v[k];
-    return sum;
-}
-
-/// The gradient of a run of RUN steps, from the state of the fixture, by q, v and forces together.
-static void check_run(const fixture *f, uint64_t seed, tally *t)
-{
-    const size_t nv = f->nv, force = RUN * nv, all = 2 * nv + force, told = RUN * (2 + f->contacts);
-    static const double widths[] = {1e-6, 3e-6, 1e-5};  // solves of one stage leave noise, which wide differences feel less
-    ctn_error err = {0};
-    rng r = {seed * 31 + 7};
-    double *weights = numbers(2 * nv), *dq = numbers((RUN + 1) * nv), *dv = numbers((RUN + 1) * nv), *g = numbers(all),
-           *along = numbers(all), *q = numbers(f->nq), *v = numbers(nv), *tau = numbers(force), *origin = numbers(f->nq);
-    int *manners[2] = {calloc(told, sizeof(int)), calloc(told, sizeof(int))};
-    for (size_t k = 0; k < 2 * nv; k++) weights[k] = rng_uniform(&r, -1, 1);
-    memcpy(dq + RUN * nv, weights, nv * sizeof *dq);
-    for (size_t k = 0; k < nv; k++) dv[RUN * nv + k] = weights[nv + k] * f->cfg.dt;
-    if (ctn_tape_run(f->tape, f->q, f->v, f->tau, &err) != CTN_OK) goto end;
-    ctn_tape_state(f->tape, RUN, origin, NULL, &err);
-    ck_assert_msg(ctn_tape_gradient(f->tape, dq, dv, g, g + nv, g + 2 * nv, &err) == CTN_OK, "seed %llu: %s",
-                  (unsigned long long)seed, err.message);
-    for (size_t k = nv; k < 2 * nv; k++) g[k] /= f->cfg.dt;  // by lengths: velocities times dt
-    manners_of_run(f, f->q, f->v, f->tau, manners[0]);
-    const double middle = weigh(f, origin, weights), by_force = largest(g + 2 * nv, force), size = largest(g, 2 * nv) + 1;
-    for (int trial = 0; trial < 3; trial++) {
-        double slope = 0, error = INFINITY;
-        for (size_t j = 0; j < all; j++) {
-            along[j] = rng_uniform(&r, -1, 1) * (j < 2 * nv ? 1 : 1 / by_force);
-            slope += along[j] * g[j];
-        }
-        for (size_t width = 0; width < sizeof widths / sizeof *widths && error > 1e-6; width++) {
-            const double e = widths[width];
-            double x[STENCIL];
-            bool smooth = true;
-            for (int s = 0; s < STENCIL && smooth; s++) {
-                tangent_move(f->m, f->q, along, node(s) * e, q);
-                for (size_t j = 0; j < nv; j++) v[j] = f->v[j] + node(s) * e * along[nv + j] / f->cfg.dt;
-                for (size_t j = 0; j < force; j++) tau[j] = f->tau[j] + node(s) * e * along[2 * nv + j];
-                manners_of_run(f, q, v, tau, manners[1]);
-                smooth = !memcmp(manners[0], manners[1], told * sizeof(int)) && ctn_tape_run(f->tape, q, v, tau, &err) == CTN_OK;
-                if (smooth) x[s] = weigh(f, origin, weights);
-            }
-            if (!smooth || kink_of(x, middle, e) > BENT * size) continue;
-            error = fmin(error, fabs(derivative(x, e) - slope) / size);
-        }
-        if (error == INFINITY) {
-            t->kinks++;
-            continue;
-        }
-        t->compared++, t->worst = worse(t->worst, error);
-        ck_assert_msg(error <= 1e-6, "seed %llu, trial %d: slope %.12g, off by %.3g", (unsigned long long)seed, trial, slope,
-                      error);
-    }
-    for (size_t k = 0; k < RUN; k++) t->landed += manners[0][k * (2 + f->contacts) + 1];
-end:
-    free(weights), free(dq), free(dv), free(g), free(along), free(q), free(v), free(tau), free(origin);
-    free(manners[0]), free(manners[1]);
-}
 
 /// Gradients of whole falls of machines by what their motors are told in every step, some of whose steps are held to their energy.
 START_TEST(targets_of_machines)
@@ -436,7 +185,7 @@ START_TEST(targets_of_machines)
     tally t = {0};
     FOR_SEEDS(seed, 4)
     {
-        fixture f = open_fall(MACHINE, seed, false, 60);
+        contact_world f = open_fall(MACHINE, seed, false, 60);
         const size_t nv = f.nv, n = (size_t)f.steps * (size_t)f.m->ncontrol;
         const double e = 1e-6;
         double *dq = numbers(((size_t)f.steps + 1) * nv), *dv = numbers(((size_t)f.steps + 1) * nv), *g = numbers(n),
@@ -462,16 +211,16 @@ START_TEST(targets_of_machines)
             for (size_t k = 0; k < nv; k++) x[s] += weights[k] * way[k];
         }
         const double error = fabs(derivative(x, e) - slope) / size;
-        if (!smooth || kink_of(x, 0, e) > 1e-5 * size) t.kinks++;
+        if (!smooth || kink_of(x, 0, e) > 1e-5 * size) t.all.kinks++;
         else {
-            t.compared++, t.worst = worse(t.worst, error);
+            t.all.compared++, t.all.worst = worse(t.all.worst, error);
             ck_assert_msg(error <= 1e-5, "seed %llu: slope %.12g of %.3g, off by %.3g", (unsigned long long)seed, slope, size,
                           error);
         }
         free(dq), free(dv), free(g), free(u), free(along);
-        close_fixture(&f);
+        close_world(&f);
     }
-    check_tally(&t, "targets of machines");
+    check_tally(&t, "targets of machines", 3);
 }
 END_TEST
 
@@ -481,68 +230,39 @@ START_TEST(gradients_of_runs)
     tally t = {0};
     FOR_SEEDS(seed, 2)
     {
-        fixture fall = open_fall(_i, seed, seed % 4 == 1 && seed % 3 != 0, 60), f = fall;
+        made_step made[RUN];
+        contact_world f = open_fall(_i, seed, seed % 4 == 1 && seed % 3 != 0, 60);
         ctn_error err = {0};
-        const ctn_status status = ctn_tape_run(fall.tape, fall.q, fall.v, fall.tau, &err);
-        for (int part = 0; part < 2 && status == CTN_OK; part++) {
-            const int step = fall.steps * (2 * part + 4) / 8 + (int)(seed % 7);
-            f.tape = ctn_tape_create(f.m, &f.cfg, RUN, &err), f.steps = RUN;
-            ck_assert_int_eq(ctn_tape_state(fall.tape, step < fall.steps ? step : fall.steps, f.q, f.v, &err), CTN_OK);
-            check_run(&f, seed, &t);
-            ctn_tape_free(f.tape);
+        const bool ran = ctn_tape_run(f.tape, f.q, f.v, f.tau, &err) == CTN_OK;
+        for (int part = 0; part < 2 && ran; part++) {
+            check_run_from(&f, f.steps * (2 * part + 4) / 8 + (int)(seed % 7), seed, 3, 0, &t.all, made);
+            for (int k = 0; k < RUN; k++) t.landed += made[k].fewer;
         }
-        close_fixture(&fall);
+        close_world(&f);
     }
-    check_tally(&t, "runs");
+    check_tally(&t, "runs", 0.25);
 }
 END_TEST
 
-/// A step back of eight worlds at different times of a fall, of which some touch: every engine has the bits of the first.
+/// A step back of worlds at different times of a fall, of which some touch.
 START_TEST(same_bits)
 {
-    enum { WORLDS = 8 };
-    fixture f = open_fall(GROUND_TREE, 2, true, 60);
-    double *at[WORLDS][2], *got[WORLDS], *want[WORLDS], *bar = numbers(f.n), *tau_bar[WORLDS];
-    const double *const pushed = f.tau;
-    rng r = {3};
+    contact_world f = open_fall(GROUND_TREE, 2, true, 60);
+    double *before[SAME_WORLDS], *after[SAME_WORLDS], *const next = numbers(f.flat);
     int found = 0;
-    for (size_t k = 0; k < f.n; k++) bar[k] = rng_uniform(&r, -1, 1);
-    for (int w = 0; w < WORLDS; w++) got[w] = numbers(f.n), want[w] = numbers(f.n), tau_bar[w] = numbers(f.nv);
-    for (int w = 0; w < WORLDS; w++) at[w][0] = numbers(f.flat), at[w][1] = numbers(f.flat);
-    start_flat(&f, f.q, f.v, at[0][0]);
-    for (int k = 0; found < WORLDS && k < f.steps; k++) {
-        const manner how = step_flat(&f, 0, at[found][0], pushed, at[found][1]);
-        double *const next = numbers(f.flat);
-        memcpy(next, at[found][1], f.flat * sizeof *next);
+    for (int w = 0; w < SAME_WORLDS; w++) before[w] = numbers(f.flat), after[w] = numbers(f.flat);
+    start_flat(&f, f.q, f.v, before[0]);
+    for (int k = 0; found < SAME_WORLDS && k < f.steps; k++) {
+        const made_step how = step_flat(&f, 0, before[found], f.tau, after[found]);
+        memcpy(next, after[found], f.flat * sizeof *next);
         found += how.parts == 1 && !how.fewer && (touching(&f, next) || found < 2);  // two that fly
-        if (found < WORLDS) memcpy(at[found][0], next, f.flat * sizeof *next);
-        free(next);
+        if (found < SAME_WORLDS) memcpy(before[found], next, f.flat * sizeof *next);
     }
-    ck_assert_int_eq(found, WORLDS);
-    for (const ctn_engine *const *e = engines_available(); *e; e++) {
-        const ctn_engine *g = *e;
-        lane_model *const lanes = engine_model(g, f.m, f.cfg.dt);
-        void *const adjoint = aligned_alloc(64, (g->adjoint_size(lanes, &f.cfg) + 127) / 64 * 64);
-        memset(adjoint, 0, g->adjoint_size(lanes, &f.cfg));
-        for (int w = 0; w < WORLDS; w += g->lanes) {
-            const double *before[WORLDS], *after[WORLDS], *bars[WORLDS], *tau[WORLDS];
-            double *to[WORLDS], *by_tau[WORLDS];
-            for (int l = 0; l < g->lanes; l++)
-                before[l] = at[w + l][0], after[l] = at[w + l][1], bars[l] = bar, tau[l] = pushed, to[l] = got[w + l],
-                by_tau[l] = tau_bar[w + l];
-            ck_assert(g->adjoint_prepare(lanes, &f.cfg, adjoint, 0, f.cfg.dt, 0, before, after, tau));
-            g->adjoint_step(lanes, &f.cfg, adjoint, g->lanes, bars, to, by_tau, NULL, NULL);
-        }
-        for (int w = 0; w < WORLDS; w++) {
-            if (e == engines_available()) memcpy(want[w], got[w], f.n * sizeof *bar);
-            ck_assert_msg(!memcmp(want[w], got[w], f.n * sizeof *bar), "%s, world %d: other bits", g->name, w);
-            ck_assert(largest(got[w], f.n) > 0 && largest(got[w], f.n) < 1e300);
-        }
-        free(adjoint), free(lanes);
-    }
-    for (int w = 0; w < WORLDS; w++) free(got[w]), free(want[w]), free(tau_bar[w]), free(at[w][0]), free(at[w][1]);
-    free(bar);
-    close_fixture(&f);
+    ck_assert_int_eq(found, SAME_WORLDS);
+    check_same_bits(&f, before, after);
+    for (int w = 0; w < SAME_WORLDS; w++) free(before[w]), free(after[w]);
+    free(next);
+    close_world(&f);
 }
 END_TEST
 
