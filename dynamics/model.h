@@ -104,6 +104,8 @@ enum {
 /// Likewise, of all that hangs on a body and the body itself.
 #define SUBTREE_CONSTANTS(number)                                                                                                \
     number extent;         /* m, its scale: radii of gyration and offsets added up, strokes of sliding joints left out */        \
+    number inv_size;       /* 1/m, of the body alone: its radius of gyration about its origin, or its arm if that is longer */   \
+    number link_share;     /* of force_scale[1]: what the inertia of the link at the joint makes of it */                        \
     number subtree_mass;   /* kg */                                                                                              \
     number force_scale[2]; /* scales of a residual row (theory.md 3.3): m g L^r and m L^(1+r), r = 1 for rotations */            \
     number held[2];        /* N/m, N s/m: stiffness and damping of all its loads */

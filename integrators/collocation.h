@@ -36,6 +36,7 @@ typedef struct {
     vec3 G;     // Y c / h^2
     vec3 e;     // h V_p
     real unit;  // 1 over the scale of force of its joint's residual rows
+    real link;  // and over that of the link alone
 } step_body;
 
 /// A body at the present iterate.
@@ -82,6 +83,7 @@ typedef struct {
     inertia6 *safe;    // their blocks without curvature, where a sweep has dropped it,
     wrench *own;       // and wrenches of bodies without loads
     real *r;        // [nv] residual of the joint rows
+    real link;      // the largest one over the scales of links alone
     real E;         // energy of the iterate, up to a constant,
     real unloaded;  // and without loads
     bool stands;    // no lane has moved since all that was evaluated
@@ -123,7 +125,7 @@ KERNEL void start_step(const lane_model *m, solve *W)
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         step_body *s = &W->step[i];
-        s->unit = force_unit(m, b, W->reach[i], k2);
+        s->unit = force_unit(m, b, W->reach[i], k2), s->link = link_unit(m, b, W->reach[i], k2);
         if (!(b->flags & BODY_MASS)) continue;
         const mat3 R = W->start[i].R;
         const rate_pose *V = &W->V[i];
@@ -479,7 +481,7 @@ FN void hand_wrench(const lane_body *b, joint_form f, wrench w, const vec3 *r, w
 }
 
 /// One body of residual(). next: the wrench that the body after it hands on, then what it hands on itself. Returns its largest
-/// row.
+/// row, over its scale.
 FN real residual_body(const lane_body *b, joint_form f, solve *W, int i, wrench *next)
 {
     const placement *T = &W->now[i];
@@ -490,22 +492,23 @@ FN real residual_body(const lane_body *b, joint_form f, solve *W, int i, wrench 
         vec3 row = f.kind == JOINT_BALL ? tmul(T->R, w.n) : w.f;
         if (has_terms(b, W->in.tau)) row = add(row, W->terms[i].g);
         r[0] = row.x, r[1] = row.y, r[2] = row.z;
-        for (int k = 0; k < 3; k++) most = larger(most, magnitude(r[k]) * W->step[i].unit);
+        for (int k = 0; k < 3; k++) most = larger(most, magnitude(r[k]));
     } else {
         real row = joint_row(b, f.kind, T->R.z, w);
         if (has_terms(b, W->in.tau)) row = row + W->terms[i].g.x;
         r[0] = row;
-        most = magnitude(row) * W->step[i].unit;
+        most = magnitude(row);
     }
+    W->link = larger(W->link, most * W->step[i].link);
     hand_wrench(b, f, w, &T->r, next, W->sum);
-    return most;
+    return most * W->step[i].unit;
 }
 
 /// Sums the wrenches towards the root and forms the residual r [nv] (balls: body axes, the gradient by turns). Returns the
 /// largest row over its scale of force, max(m g, m L / h^2) of its subtree, times L for rotations; NaN if one is.
 KERNEL real residual(const lane_model *m, solve *W)
 {
-    real most = rset(0);
+    real most = W->link = rset(0);
     wrench next = wrench_zero();
     for (int i = m->nbody - 1; i >= 0; i--) {
         const lane_body *b = &m->bodies[i];

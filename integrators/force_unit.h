@@ -61,6 +61,12 @@ FN real held_scale(const lane_model *m, const lane_body *b, real reach, real k2)
     return rset(HELD_DIGITS) * k * L * (turns ? L : rset(1));
 }
 
+/// 1 over the force that the inertia of the link at a body's joint alone asks for in a step.
+FN real link_unit(const lane_model *m, const lane_body *b, real reach, real k2)
+{
+    return over_scale(rset(1), row_scale_at(m, b, reach).inertia * k2 * subtree_of(m, b)->link_share);
+}
+
 /// 1 over the scale of force of a body's rows in a step; k2: 1/h^2.
 FN real force_unit(const lane_model *m, const lane_body *b, real reach, real k2)
 {

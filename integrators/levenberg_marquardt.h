@@ -80,7 +80,8 @@ KERNEL mask solve_lm(const lane_model *m, const objective *F, lm_work *W, double
         count_evaluation(count, N.running);
         const mask accepted = takes_iterate(&N, le(v.f, rset(NOT_REACHED)), lt(v.f, N.E), tolerance);
         const mask rejected = both(N.running, not_(accepted));
-        const mask need = settle_iterate(&N, accepted, v.most, not_(none_of()), v.too_far, tolerance, max_iterations, at);
+        const mask need =
+            settle_iterate(&N, accepted, v.most, le(v.most, rset(tolerance)), not_(none_of()), v.too_far, max_iterations, at);
         count->line_search = count->line_search + sel(rejected, one, zero);
         if (any_of(need)) {
             // the better the step, the closer to Newton's the next one

@@ -230,9 +230,18 @@ FN void sweep_outward_body(const lane_body *b, joint_form f, const mat3 *R, cons
     *last = T;
 }
 
-/// The sweep outwards: d [nv], the Newton step in the coordinates of v (balls: body axes).
-KERNEL void sweep_outward(const lane_model *m, const solve *W, sweep_work *work, real *d)
+/// The square of the largest change of place that the motion T foresees for a body: its turn in rad, or the way of its origin
+/// against its own extent.
+FN real place_change(const lane_model *m, const lane_body *b, const twist *T)
 {
+    const real per = subtree_of(m, b)->inv_size;
+    return larger(dot(T->w, T->w), per * per * dot(T->v, T->v));
+}
+
+/// The sweep outwards: d [nv], the Newton step in the coordinates of v (balls: body axes). Returns the largest change of place.
+KERNEL real sweep_outward(const lane_model *m, const solve *W, sweep_work *work, real *d)
+{
+    real most = rset(0);
     twist T;
     T.w = T.v = zero3();
     for (int i = 0; i < m->nbody; i++) {
@@ -240,7 +249,9 @@ KERNEL void sweep_outward(const lane_model *m, const solve *W, sweep_work *work,
         const placement *at = &W->now[i];
         const tree_pivot *s = &work->pivot[i];
         BY_FORM(b, f, sweep_outward_body(b, f, &at->R, &at->r, &s->one, &s->three.G, work->motion, i, &T, d))
+        most = larger(most, place_change(m, b, &T));
     }
+    return root(most);
 }
 
 /// For forces between bodies, closed loops and products with H^-1: x with H x = b + sum of J_i'w_i by the factors that

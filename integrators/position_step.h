@@ -245,15 +245,16 @@ KERNEL void keep_lead(const lane_model *m, position_work *P, mask where)
 }
 
 /// The step from `base` along d, in the lanes `need`; others may be shortening theirs. Returns those in which d is a descent
-/// direction.
-KERNEL mask newton_direction(const lane_model *m, mask need, newton_progress *N, position_work *P, position_counts *count)
+/// direction; *size: the largest change of place in it.
+KERNEL mask newton_direction(const lane_model *m, mask need, newton_progress *N, position_work *P, position_counts *count,
+                             real *size)
 {
     P->sweep.held = both(both(N->running, N->follows), not_(need));
     need = sweep_inward(m, &P->W, &P->sweep, need, &count->curvature, P->fresh);
     N->hard = either(N->hard, P->sweep.dropped);
     const mask follows = both(need, N->hard);
     if (any_of(follows)) keep_lead(m, P, follows);
-    sweep_outward(m, &P->W, &P->sweep, P->fresh);
+    *size = sweep_outward(m, &P->W, &P->sweep, P->fresh);
     for (int k = 0; k < m->nv; k++) P->d[k] = sel(need, P->fresh[k], P->d[k]);
     return need;
 }
@@ -380,13 +381,16 @@ KERNEL void newton_pass(const lane_model *m, double tolerance, int max_iteration
     const mask accepted = takes_iterate(N, le(magnitude(W->E), rset(NOT_REACHED)), lower, tolerance);
     const mask rejected = both(N->running, not_(accepted));
     mask need = none_of();
-    if (any_of(accepted))
-        need =
-            settle_iterate(N, accepted, residual(m, W), le(rset(1), alpha), W->too_far, tolerance, max_iterations, &P->residual);
+    if (any_of(accepted)) {
+        const real res = residual(m, W);
+        const mask full = le(rset(1), alpha), found = is_solved(N, res, W->link, full, tolerance);
+        need = settle_iterate(N, accepted, res, found, full, W->too_far, max_iterations, &P->residual);
+    }
     mask again = both(accepted, both(N->converged, not_(either(N->running, N->corrected))));
     if (m->ncontact && any_of(again)) again = both(again, is_corrected(m, correct_friction(m, W, again)));
     if (any_of(need)) {
-        need = newton_direction(m, need, N, P, count);
+        real size;
+        need = newton_direction(m, need, N, P, count, &size);
         N->running = both(N->running, either(rejected, need));
         real g = rset(0);
         for (int k = 0; k < m->nv; k++) g = fmadd(W->r[k], P->d[k], g);
@@ -394,6 +398,7 @@ KERNEL void newton_pass(const lane_model *m, double tolerance, int max_iteration
         for (int k = 0; k < m->nv; k++) P->base_u[k] = sel(need, P->u[k], P->base_u[k]);
         N->slope = sel(need, g, slope);
         base_newton(N, need, W->E, first_share(m, P->d, 1));
+        size_newton(N, need, size);
     }
     if (any_of(rejected)) {
         // to the minimum of the parabola through both energies and the slope

@@ -128,7 +128,8 @@ KERNEL void stage_pass(const lane_model *m, double tolerance, int max_iterations
     count_evaluation(count, N->running);
     const mask accepted = takes_iterate(N, le(square, rset(NOT_REACHED)), is_lower(square, norm, alpha), tolerance);
     const mask rejected = both(N->running, not_(accepted));
-    const mask need = settle_iterate(N, accepted, most, le(one, alpha), W->too_far, tolerance, most_iterations, &P->residual);
+    const mask need =
+        settle_iterate(N, accepted, most, le(most, rset(tolerance)), le(one, alpha), W->too_far, most_iterations, &P->residual);
     if (any_of(need)) {
         const mask follows = both(need, N->hard);
         for (int i = 0; i < s * m->nbody && any_of(follows); i++)

@@ -40,9 +40,9 @@ typedef struct {
 typedef struct {
     chord W;
     chord_sweep sweep;
-    real *base, *d, *fresh;   // [nq], [nv], [nv]: where the Newton step starts, the step, the one that a sweep finds
-    real *x, *force;          // [nq], [nv]: q1, joint forces
-    real *momentum;           // [nv]: p1
+    real *base, *d, *fresh;  // [nq], [nv], [nv]: where the Newton step starts, the step, the one that a sweep finds
+    real *x, *force;         // [nq], [nv]: q1, joint forces
+    real *momentum;          // [nv]: p1
     loads_work loads;
     variational_state saved;  // at the start of the step, to which a part that fails returns
     real residual;            // at the solution
@@ -171,7 +171,8 @@ KERNEL mask solve_chord(const lane_model *m, const variational_state *S, const r
         const mask number = both(le(res * res, rset(NOT_REACHED)), not_(W->too_far));
         const mask lower = le(W->merit, merit_bound(&N)), accepted = takes_iterate(&N, number, lower, tolerance);
         const mask rejected = both(N.running, not_(accepted));
-        mask need = settle_iterate(&N, accepted, res, le(one, alpha), none_of(), tolerance, max_iterations, &P->residual);
+        mask need =
+            settle_iterate(&N, accepted, res, le(res, rset(tolerance)), le(one, alpha), none_of(), max_iterations, &P->residual);
         if (any_of(need)) {
             need = both(need, chord_inward(m, W, &P->sweep, P->fresh));
             chord_outward(m, W, &P->sweep, P->fresh);

@@ -36,7 +36,7 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 static ctn_batch_config steps_of(int method)
 {
     ctn_batch_config cfg = ctn_batch_config_default();
-    cfg.method = method ? CTN_ALPHA : CTN_COLLOCATION, cfg.dt = 1e-4, cfg.tolerance = 1e-12;
+    cfg.method = method ? CTN_ALPHA : CTN_COLLOCATION, cfg.dt = 1e-4, cfg.tolerance = 1e-13;
     return cfg;
 }
 
@@ -84,8 +84,9 @@ START_TEST(steps_are_those_of_the_serial_engine)
     printf("%s, kind %d: %ld of %ld steps made serially, q off by %.1e\n", _i / KINDS ? "alpha" : "order 2", _i % KINDS, serial,
            steps, most);
     ck_assert_int_le(serial, _i / KINDS ? 12 : 0);  // the first step of alpha
-    ck_assert_msg(fabs(iterations[1] - iterations[0]) < 0.05 * iterations[0], "%g iterations, serially %g", iterations[1],
-                  iterations[0]);
+    // along the links a first step is followed by a second one, unless it was small
+    ck_assert_msg(iterations[1] > 0.95 * iterations[0] && iterations[1] < iterations[0] + (double)steps,
+                  "%g iterations, serially %g", iterations[1], iterations[0]);
 }
 END_TEST
 

@@ -33,7 +33,7 @@ enum { WAYS = sizeof ways / sizeof *ways };
 static ctn_batch_config steps_of(int way)
 {
     ctn_batch_config cfg = ctn_batch_config_default();
-    cfg.method = ways[way].method, cfg.dt = 1e-4, cfg.tolerance = 1e-12;
+    cfg.method = ways[way].method, cfg.dt = 1e-4, cfg.tolerance = 1e-13;
     if (ways[way].stages) cfg.stages = ways[way].stages;
     return cfg;
 }
@@ -86,7 +86,7 @@ START_TEST(steps_are_those_of_the_serial_engine)
             const double E = fabs(a.energy_after) + a.dissipated + fabs(a.work);
             helped += a.fallbacks > 0;
             most = far > most ? far : most, iterations[0] += (double)a.iterations, iterations[1] += (double)b.iterations;
-            ck_assert_msg(far < 1e-9 && fast < 1e-7, "kind %d, seed %llu, step %d: q %g, v %g", kind, (unsigned long long)seed, k,
+            ck_assert_msg(far < 1e-9 && fast < 3e-7, "kind %d, seed %llu, step %d: q %g, v %g", kind, (unsigned long long)seed, k,
                           far, fast);
             ck_assert_msg(agree(b.energy_before, a.energy_before, E) && agree(b.energy_after, a.energy_after, E) &&
                               agree(b.work, a.work, E) && agree(b.dissipated, a.dissipated, E) &&
@@ -101,8 +101,9 @@ START_TEST(steps_are_those_of_the_serial_engine)
     printf("%s %d, kind %d: %ld of %ld steps made serially, %ld with fallbacks, q off by %.1e\n",
            ctn_method_name(ways[way].method), ways[way].stages, kind, serial, steps, helped, most);
     ck_assert_int_le(serial, helped + (ways[way].method == CTN_ALPHA ? 6 : 0));  // its first step
-    ck_assert_msg(fabs(iterations[1] - iterations[0]) <= 0.15 * iterations[0] + 4, "%g iterations, serially %g", iterations[1],
-                  iterations[0]);
+    // along the links a first step is followed by a second one, unless it was small
+    ck_assert_msg(iterations[1] >= 0.85 * iterations[0] - 4 && iterations[1] <= 1.15 * iterations[0] + 4 + (double)steps,
+                  "%g iterations, serially %g", iterations[1], iterations[0]);
 }
 END_TEST
 

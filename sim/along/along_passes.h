@@ -35,6 +35,7 @@ typedef struct {
 /// What it tells of a pass of a step, by lane.
 typedef struct {
     real E, slope, most;  // energy, r'd, the largest row or turn
+    real size;            // the square of the largest change of place
     energy_parts energy;
     real internal;  // kinetic energy without that of rotors
     real jump;      // work of motors where what they are told jumps

@@ -177,6 +177,7 @@ typedef enum {
     TOLD_E,    // energy of the iterate; with several stages, of a sum over blocks
     TOLD_FAR,  // whether a joint is too far off
     TOLD_MOST,
+    TOLD_SIZE,  // of a step, squared
     TOLD_SLOPE,
     TOLD_SHARE,     // with several stages: of the step, to begin with
     TOLD_NEGATIVE,  // negative pivots
@@ -225,7 +226,7 @@ KERNEL void forget(void *context, int thread, int job)
     case FORGET_ROWS: s->most = s->E = zero, stages_in(c->w, job)->too_far = none_of(); break;
     case FORGET_MOST: s->most = zero; break;
     case FORGET_NEGATIVE: s->negative = zero; break;
-    case FORGET_STEP: s->slope = s->most = zero; break;
+    case FORGET_STEP: s->slope = s->most = s->size = zero; break;
     case FORGET_TURNS: s->E = zero; break;
     case FORGET_ENERGIES:
         s->energy.kinetic = s->energy.potential = s->energy.spring = s->internal = zero;
@@ -338,6 +339,7 @@ FN double told_of(const along_world *w, along_told what, lane_group g, int paths
             x = any_of(w->stages > 1 ? stages_in(w, k)->too_far : solve_of(w, k)->too_far) ? 1 : x;
         return x;
     case TOLD_MOST: return MOST_OF_GROUP(sums.most);
+    case TOLD_SIZE: return MOST_OF_GROUP(sums.size);
     case TOLD_SLOPE: return OF_GROUP(sums.slope);
     case TOLD_SHARE: return least_share(w, g);
     case TOLD_NEGATIVE: return OF_GROUP(sums.negative);
@@ -408,8 +410,8 @@ KERNEL void tell(void *context, int thread, int job)
     double x = of[0];
     for (int k = 1; k < groups; k++) {
         if (what == TOLD_SHARE) x = !(of[k] >= x) ? of[k] : x;
-        else if (what == TOLD_MOST || what == TOLD_TURNED || what == TOLD_FAR || what == TOLD_BAD || what == TOLD_PRESSED ||
-                 what == TOLD_FRESH || what == TOLD_OFF || what == TOLD_DEPTH)
+        else if (what == TOLD_MOST || what == TOLD_SIZE || what == TOLD_TURNED || what == TOLD_FAR || what == TOLD_BAD ||
+                 what == TOLD_PRESSED || what == TOLD_FRESH || what == TOLD_OFF || what == TOLD_DEPTH)
             x = most_of(x, of[k]);
         else if (what != TOLD_KEPT) x += of[k];
     }

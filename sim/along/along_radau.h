@@ -105,7 +105,7 @@ KERNEL bool along_stage_newton(along_world *w, along_crew *crew, const ctn_batch
         const mask too_far = w->told[TOLD_FAR] != 0 ? all : none_of();
         const mask taken = takes_iterate(&N, le(square, rset(NOT_REACHED)), is_lower(square, norm, alpha), cfg->tolerance);
         if (any_of(taken)) {
-            const mask need = settle_iterate(&N, taken, most, le(rset(1), alpha), too_far, cfg->tolerance,
+            const mask need = settle_iterate(&N, taken, most, le(most, rset(cfg->tolerance)), le(rset(1), alpha), too_far,
                                              most_stage_iterations(cfg->max_iterations), residual);
             if (!any_of(need)) break;
             along_stage_direction(w, crew, any_of(N.hard));

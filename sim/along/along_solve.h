@@ -99,8 +99,8 @@ KERNEL bool along_newton(along_world *w, along_crew *crew, const ctn_batch_confi
         move.based = any_of(taken);
         if (any_of(taken)) {
             const real most = rset(along_residual(w, crew));
-            const mask need = settle_iterate(&N, taken, most, le(rset(1), alpha), far ? all : none_of(), cfg->tolerance,
-                                             cfg->max_iterations, residual);
+            const mask full = le(rset(1), alpha), found = is_solved(&N, most, rset(NOT_REACHED), full, cfg->tolerance);
+            const mask need = settle_iterate(&N, taken, most, found, full, far ? all : none_of(), cfg->max_iterations, residual);
             if (!any_of(need)) {
                 if (any_of(N.corrected) || !everywhere(N.converged) || !along_corrects(w, crew)) break;
                 solve_again(&N, may_go_on(count));
@@ -112,6 +112,7 @@ KERNEL bool along_newton(along_world *w, along_crew *crew, const ctn_batch_confi
             const double turn = w->told[TOLD_MOST];
             N.hard = hard ? all : none_of(), N.slope = rset(w->told[TOLD_SLOPE]);
             base_newton(&N, need, E, rset(turn <= 3.1 ? 1 : 3.1 / turn));
+            size_newton(&N, need, rset(sqrt(w->told[TOLD_SIZE])));
         } else {
             count->line_search = count->line_search + rset(1);
             const real rise = fnmadd(alpha, slope, E - N.E);

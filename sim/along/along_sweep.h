@@ -171,7 +171,7 @@ KERNEL void enter_step(const along_world *w, int s, double *to)
     else step_above(w, s, to);
 }
 
-/// Slope and largest turn besides.
+/// Slope, largest turn and change of place besides.
 FN void step_row(along_world *w, int block, int i, real *carried)
 {
     const lane_rows *const B = &w->rows[block];
@@ -189,6 +189,8 @@ FN void step_row(along_world *w, int block, int i, real *carried)
         A->sums.slope = fmadd(P->W.r[k], P->d[k], A->sums.slope);
         if (!only_slides(b)) A->sums.most = larger(A->sums.most, magnitude(P->d[k]));
     }
+    const real change = place_change(&B->m, b, d);
+    A->sums.size = larger(A->sums.size, B->partial[i] ? sel(live_lanes(B, i), change, rset(0)) : change);
 }
 
 /// What the wrench at the tail takes from a joint of a cut path.

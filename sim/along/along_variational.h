@@ -191,8 +191,8 @@ static bool along_chord(along_world *w, pool *threads, const ctn_batch_config *c
         const mask number = any_of(too_far) ? none_of() : le(res * res, rset(NOT_REACHED));
         const mask taken = takes_iterate(&N, number, le(merit, merit_bound(&N)), cfg->tolerance);
         if (any_of(taken)) {
-            const mask need =
-                settle_iterate(&N, taken, res, le(rset(1), alpha), none_of(), cfg->tolerance, cfg->max_iterations, residual);
+            const mask need = settle_iterate(&N, taken, res, le(res, rset(cfg->tolerance)), le(rset(1), alpha), none_of(),
+                                             cfg->max_iterations, residual);
             if (!any_of(need)) break;
             if (!along_chord_inward(w, threads)) return false;
             along_chord_outward(w, threads);

@@ -339,6 +339,21 @@ static void make_body(drafts *d, int i, const place *here, const place *next)
     if (o->friction > 0) o->flags |= BODY_PASSIVE | BODY_FRICTION;
 }
 
+/// What the link at a body's joint has of force_scale[1]: that of the next body with mass, at forks the least one.
+static double link_inertia(const ctn_model *m, int i)
+{
+    const ctn_body *const b = &m->bodies[i];
+    const bool turns = b->kind == JOINT_REVOLUTE || b->kind == JOINT_HELICAL || b->kind == JOINT_BALL;
+    double least = INFINITY;
+    for (int k = i, end = b->end; k<end; k = m->bodies[k].mass> 0 ? m->bodies[k].end : k + 1) {
+        const ctn_body *const o = &m->bodies[k];
+        const double size = 1 / o->inv_size;
+        if (o->mass > 0) least = fmin(least, o->mass * size * (turns ? size : 1));
+    }
+    const double L = b->extent > 0 ? b->extent : 1, rotor = b->armature * (turns ? 1 : L);
+    return isinf(least) ? rotor : least + rotor;
+}
+
 /// All bodies, in order, with everything that depends on the whole tree.
 static void finish_bodies(drafts *d)
 {
@@ -366,6 +381,8 @@ static void finish_bodies(drafts *d)
         const double trace = o->S[0] + o->S[1] + o->S[2];
         const double own = o->mass > 0 ? sqrt(fmax(trace, 0) / o->mass) : 0;
         o->extent = fmax(o->extent, own);
+        const double size = fmax(own, (double)vec_norm(vec_of(o->r0)));
+        o->inv_size = 1 / (size > 0 ? size : o->extent > 0 ? o->extent : 1);
         if (o->parent < 0) continue;
         ctn_body *p = &m->bodies[o->parent];
         if (o->end > p->end) p->end = o->end;
@@ -385,6 +402,7 @@ static void finish_bodies(drafts *d)
         const double L = o->extent > 0 ? o->extent : 1;
         const bool turn = o->kind == JOINT_REVOLUTE || o->kind == JOINT_HELICAL || o->kind == JOINT_BALL;
         body_force_scales(o, m->gravity);
+        o->link_share = fmax(link_inertia(m, i) / o->force_scale[1], 1e-30);
         // limits default to a thousand times what the subtree's weight can do over its extent
         if (isnan(o->limit_k)) o->limit_k = 1000 * o->subtree_mass * (double)(g > 0 ? g : 9.81L) * (turn ? L : 1 / L);
     }
