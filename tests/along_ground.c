@@ -25,7 +25,7 @@ enum { WAYS = sizeof ways / sizeof *ways };
 static ctn_batch_config steps_of(int way)
 {
     ctn_batch_config cfg = ctn_batch_config_default();
-    cfg.method = ways[way].method, cfg.dt = 0.004, cfg.tolerance = 1e-12;
+    cfg.method = ways[way].method, cfg.dt = 0.004, cfg.tolerance = 1e-13;
     if (ways[way].stages) cfg.stages = ways[way].stages;
     return cfg;
 }

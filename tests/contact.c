@@ -208,7 +208,7 @@ START_TEST(golden_steps)
         lane_model *const m = scalar_lanes(model);
         const int nq = m->nq, nv = m->nv, n = m->ncontact;
         ctn_batch_config cfg = config_of(0, number_of(run, "dt"));
-        cfg.tolerance = 1e-12;
+        cfg.tolerance = 1e-13;
         m->dt = cfg.dt;
         void *const state = aligned_alloc(64, state_size(m, &cfg) + 64), *const work = aligned_alloc(64, work_size(m, &cfg) + 64);
         memset(work, 0, work_size(m, &cfg));

@@ -495,7 +495,7 @@ START_TEST(worlds_along_links)
     double x[2][3][24];
     for (int along = 0; along < 2; along++) {
         ctn_batch_config cfg = ctn_batch_config_default();
-        cfg.method = CTN_ALPHA, cfg.dt = 0.002, cfg.worlds = 3, cfg.parameters = list, cfg.parameter_count = 3;
+        cfg.method = CTN_ALPHA, cfg.dt = 0.002, cfg.tolerance = 1e-12, cfg.worlds = 3, cfg.parameters = list, cfg.parameter_count = 3;
         cfg.parallel = along ? CTN_PARALLEL_LINKS : CTN_PARALLEL_WORLDS;
         ctn_batch *const b = batch_with(m, &cfg);
         ck_assert_int_eq(ctn_batch_set_parameters(b, values[0], NULL), CTN_OK);

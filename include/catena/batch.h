@@ -63,10 +63,13 @@ typedef struct ctn_batch_config {
     double rho;  // alpha: 0 to 0.3, default 0.2: the share that a step leaves of vibrations far too fast for it. From 0.25 on
                  // fast turns gain energy, and steps fall back
     ctn_solver solver;       // implicit methods, default CTN_NEWTON
-    double tolerance;        // residual at which a solve stops, relative to each joint's scale of force (docs/integrators.md),
-                             // > 0, default 1e-9; larger: fewer iterations, the steps' laws hold less exactly. With `adaptive`
-                             // a batch makes it at most a millionth of error_tolerance; engine cuda-float at least 2e-6. A
-                             // residual at rounding level, at most 1e-10 and falling no more, is taken under a smaller one
+    double tolerance;        // where a solve stops, > 0, default 1e-9: with collocation of order 2 and alpha (newton) where the
+                             // next step would turn no body by more than ten times that, rad, nor shift one by more than that
+                             // share of its own extent; else at that residual, relative to each joint's scale of force
+                             // (docs/integrators.md). Larger: fewer iterations, the steps' laws hold less exactly. With
+                             // `adaptive` a batch makes it at most a millionth of error_tolerance; engine cuda-float at least
+                             // 2e-6. A residual at rounding level, at most 1e-10 and falling no more, is taken under a smaller
+                             // one
     int max_iterations;      // before a step is halved, default 60; lbfgs makes up to 50 times as many
     int max_halvings;        // how often a step may be halved in a row before its world freezes, default 10
     bool dense;              // default false. true: keep what ctn_batch_dense needs; for all methods but variational
