@@ -41,7 +41,7 @@ static int print_overview(FILE *out)
     fprintf(out, "\n'catena COMMAND --help' explains one of them. Options have the same names everywhere.\n\nexit status:\n");
     for (const meaning *m = exit_statuses; m->word; m++) fprintf(out, "  %-16s%s\n", m->word, m->text);
     fprintf(out, "\nenvironment:\n");
-    for (const meaning *m = environment; m->word; m++) fprintf(out, "  %-16s%s\n", m->word, m->text);
+    for (const meaning *m = environment; m->word; m++) fprintf(out, "  %-18s%s\n", m->word, m->text);
     fprintf(out, "\nexamples:\n  catena run double-pendulum\n  catena info humanoid\n");
     return out == stderr ? EXIT_USAGE : EXIT_OK;
 }
