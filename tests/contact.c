@@ -255,7 +255,8 @@ START_TEST(published)
 {
     cJSON *const file = golden_json("contact-chain3", "contact_steps.json");
     const cJSON *run, *step;
-    static const char *const joints[] = {"joint: free", "parent: a, position: [0.3, 0, 0], joint: {type: revolute, axis: [0, 1, 0]}",
+    static const char *const joints[] = {"joint: free",
+                                         "parent: a, position: [0.3, 0, 0], joint: {type: revolute, axis: [0, 1, 0]}",
                                          "parent: b, position: [0.3, 0, 0], joint: {type: revolute, axis: [0, 0.6, 0.8]}"};
     static const char *const points[] = {"0, 0.3", "0.3", "0.15, 0.3"};
     int compared = 0, touched = 0;
@@ -263,13 +264,15 @@ START_TEST(published)
     {
         char text[2000];
         if (number_of(run, "D1") == 0) continue;
-        int n = snprintf(text, sizeof text, "catena: 1\nground: true\ncontact: {law: as-published, D1: %.17g, D2: %.17g}\nlinks:\n",
-                         number_of(run, "D1"), number_of(run, "D2"));
+        int n =
+            snprintf(text, sizeof text, "catena: 1\nground: true\ncontact: {law: as-published, D1: %.17g, D2: %.17g}\nlinks:\n",
+                     number_of(run, "D1"), number_of(run, "D2"));
         for (int k = 0; k < 3; k++) {
-            n += snprintf(text + n, sizeof text - (size_t)n,
-                          "  - {name: %c, %s, mass: 0.6729, com: [0.15, 0, 0], inertia: [0.0002957, 0.006664, 0.006664, 0, 0, 0],\n"
-                          "     shapes: [",
-                          'a' + k, joints[k]);
+            n += snprintf(
+                text + n, sizeof text - (size_t)n,
+                "  - {name: %c, %s, mass: 0.6729, com: [0.15, 0, 0], inertia: [0.0002957, 0.006664, 0.006664, 0, 0, 0],\n"
+                "     shapes: [",
+                'a' + k, joints[k]);
             double x[2];
             const int count = sscanf(points[k], "%lf, %lf", &x[0], &x[1]);
             for (int i = 0; i < count; i++)
@@ -294,8 +297,9 @@ START_TEST(published)
                 ck_assert_int_le(s.iterations_max, 12);
             }
             ctn_batch_state(b, x, w);
-            ck_assert_msg(coordinate_distance(m, x, q) < 1e-10 && relative_error(w, v, 8) < 1e-8, "dt %g, step %d: off by %.3g, %.3g",
-                          number_of(run, "dt"), compared % 21, coordinate_distance(m, x, q), relative_error(w, v, 8));
+            ck_assert_msg(coordinate_distance(m, x, q) < 1e-10 && relative_error(w, v, 8) < 1e-8,
+                          "dt %g, step %d: off by %.3g, %.3g", number_of(run, "dt"), compared % 21, coordinate_distance(m, x, q),
+                          relative_error(w, v, 8));
             free(q), free(v), compared++;
         }
         ctn_batch_free(b), ctn_model_free(m);
@@ -548,7 +552,20 @@ START_TEST(deep_starts)
          ", shapes: [{type: sphere, center: [1, 0, 0], radius: 0.2}]}\n"
          "  - {name: c, parent: b, joint: fixed, position: [1, 0, 0], " MASS
          ", shapes: [{type: capsule, from: [0, 0, 0], to: [0.5, 0, 0], radius: 0.1}]}",
-         "t.yaml:7:5: position: 'c' starts 0.593 m deep in the ground, the deepest of 2 links, where it rests at 0.005 m"}};
+         "t.yaml:7:5: position: 'c' starts 0.593 m deep in the ground, the deepest of 2 links, where it rests at 0.005 m"},
+        // links that pass through each other
+        {"{name: a, position: [0, 0, 1], joint: free, " MASS ", shapes: [{type: sphere, radius: 1}]}\n"
+         "  - {name: b, position: [0, 0, 4], joint: free, " MASS ", shapes: [{type: sphere, radius: 1}]}",
+         "t.yaml:6:5: shapes: links do not touch each other in this version, but what is fixed: 'a' and 'b' pass through each "
+         "other"},
+        {"{name: a, position: [0, 0, 2], joint: free, " MASS ", shapes: [{type: sphere, radius: 1}]}\n"
+         "  - chain: {name: c, count: 9, parent: a, step: [1, 0, 0], joint: ball, " MASS
+         ", shapes: [{type: sphere, radius: 0.1}]}",
+         "the chain to 'c.8' passes through itself where it folds up"},
+        {"{name: a, position: [0, 0, 2], joint: free, " MASS ", shapes: [{type: sphere, radius: 1}]}\n"
+         "  - chain: {name: c, count: 8, parent: a, step: [1, 0, 0], joint: ball, " MASS
+         ", shapes: [{type: sphere, radius: 0.1}]}",
+         NULL}};
     for (size_t k = 0; k < sizeof starts / sizeof *starts; k++) {
         char text[1200];
         snprintf(text, sizeof text, "catena: 1\nground: true\ncontact: {depth: 0.005}\nlinks:\n  - %s\n", starts[k].links);
@@ -595,9 +612,8 @@ START_TEST(refused)
         ck_assert_ptr_null(ctn_batch_create(m, &cfg, &err));
         ck_assert_msg(strstr(err.message, no[k].says), "%s", err.message);
     }
-    ctn_model *const published =
-        model_of("catena: 1\nground: true\ncontact: {law: as-published, D1: 100, D2: 3}\n"
-                 "links:\n  - {name: a, joint: free, " MASS ", shapes: [{type: sphere, radius: 1}]}\n");
+    ctn_model *const published = model_of("catena: 1\nground: true\ncontact: {law: as-published, D1: 100, D2: 3}\n"
+                                          "links:\n  - {name: a, joint: free, " MASS ", shapes: [{type: sphere, radius: 1}]}\n");
     ctn_batch_config cfg = config_of(0, 0.01);
     cfg.method = CTN_ALPHA;
     ck_assert_ptr_null(ctn_batch_create(published, &cfg, &err));

@@ -194,8 +194,9 @@ static const struct {
      "t.urdf:2:48: <child>: unknown link 'bb'; did you mean 'b'?"},
     {ROBOT("<joint name='j' type='revolut'><parent link='a'/><child link='b'/></joint>" LINK_B),
      "t.urdf:2:17: <joint>: unknown type 'revolut'; did you mean 'revolute'?"},
-    {ROBOT("<joint name='j' type='floating'><parent link='a'/><child link='b'/></joint>" LINK_B),
-     "t.urdf:2:1: <joint>: a floating joint hangs on the world only"},
+    {ROBOT("<joint name='j' type='continuous'><parent link='a'/><child link='b'/></joint>\n<link name='b'><inertial>"
+           "<mass value='1'/><inertia ixx='-0.0012' iyy='-0.0012' izz='0.0003'/></inertial></link>"),
+     "t.urdf:3:1: inertia: that of link 'b' is negative about an axis: its least principal moment is -0.0012 kg m^2"},
     {ROBOT("<joint name='j' type='continuous'><parent link='a'/><child link='b'/><mimic joint='x'/></joint>" LINK_B),
      "t.urdf:2:70: <mimic>: joints that follow others are not read"},
     {ROBOT("<joint name='j' type='continuous'><parent link='a'/><child link='b'/><axis xyz='0 1'/></joint>" LINK_B),
@@ -292,6 +293,58 @@ START_TEST(what_is_ignored_is_listed)
 }
 END_TEST
 
+/// Of each kind there is one warning; what has no size is left out; a mass without an inertia is a point; what a robot's motors can
+/// do is no matter of a scene without motors.
+START_TEST(kinds_of_warnings_are_told_once)
+{
+    static const char text[] =
+        "<robot name='r'>\n<link name='a'><inertial><mass value='1'/></inertial><visual><geometry><sphere radius='0'/></geometry>"
+        "</visual></link>\n<joint name='j' type='revolute'><parent link='a'/><child link='b'/><limit lower='1' upper='2' "
+        "effort='5' "
+        "velocity='3'/></joint>" LINK_B "<joint name='k' type='revolute'><parent link='b'/><child link='c'/><limit lower='1' "
+        "upper='3' effort='5' velocity='3'/></joint><link name='c'><inertial><mass value='1'/><inertia ixx='1' iyy='1' "
+        "izz='1'/></inertial></link></robot>";
+    static const char *const expected[] = {"t.urdf:2:16: <inertial>: no <inertia>: taken for a point",
+                                           "t.urdf:2:62: <geometry>: of a size of 0; left out",
+                                           "<limit>: 0 is not from 1 to 2: the joint starts at 1 (and 1 more like it)"};
+    ctn_error err = {0};
+    ctn_scene *const scene = ctn_scene_parse(text, strlen(text), "t.urdf", &err);
+    ck_assert_msg(scene, "%s", err.message);
+    const char *const told = ctn_scene_warnings(scene);
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
+        ck_assert_msg(strstr(told, expected[i]), "%s is not in\n%s", expected[i], told);
+    ck_assert_msg(!strstr(told, "effort") && !strstr(told, "from 1 to 3"), "%s", told);
+    ctn_scene_free(scene);
+}
+END_TEST
+
+/// A floating joint inside a tree moves and turns its link as it likes, wherever it hangs.
+START_TEST(floating_joints_hang_anywhere)
+{
+    static const char text[] =
+        "<robot name='r'><link name='a'><inertial><mass value='2'/><inertia ixx='1' iyy='1' izz='1'/></inertial></link>"
+        "<joint name='j' type='continuous'><parent link='a'/><child link='b'/></joint>" LINK_B
+        "<joint name='k' type='floating'><origin xyz='0 0 1' rpy='0 0 1.5707963267948966'/><parent link='b'/><child "
+        "link='c'/></joint>"
+        "<link name='c'><inertial><mass value='3'/><inertia ixx='1' iyy='2' izz='2.5'/></inertial></link></robot>";
+    ctn_error err = {0};
+    ctn_scene *const scene = ctn_scene_parse(text, strlen(text), "t.urdf", &err);
+    ck_assert_msg(scene, "%s", err.message);
+    ctn_model *const m = ctn_model_create(scene, &err);
+    ck_assert_msg(m, "%s", err.message);
+    ck_assert_int_eq(ctn_model_nv(m), 7);
+    const double q[8] = {0, 0.5, 0, 0, 1, 0, 0, 0};
+    double R[6 * 9], p[6 * 3];
+    ctn_dynamics *const dynamics = ctn_dynamics_create(m, NULL, &err);
+    ck_assert_msg(dynamics, "%s", err.message);
+    ctn_forward_kinematics(dynamics, 1, q, R, p);
+    ctn_dynamics_free(dynamics);
+    const double *const at = p + 3 * (ctn_model_nlink(m) - 1);
+    ck_assert_msg(fabs(at[0]) < 1e-15 && fabs(at[1] - 0.5) < 1e-15 && fabs(at[2] - 1) < 1e-15, "%g %g %g", at[0], at[1], at[2]);
+    ctn_model_free(m), ctn_scene_free(scene);
+}
+END_TEST
+
 /// A chain of links that the reader must not follow by recursion, and elements within each other.
 START_TEST(depth_costs_no_stack)
 {
@@ -327,6 +380,8 @@ int main(void)
     tcase_add_loop_test(files, wrong_files_are_named, 0, (int)(sizeof wrong / sizeof *wrong));
     tcase_add_loop_test(files, shapes_are_drawn_or_touch, 0, (int)(sizeof kinds / sizeof *kinds));
     tcase_add_test(files, what_is_ignored_is_listed);
+    tcase_add_test(files, kinds_of_warnings_are_told_once);
+    tcase_add_test(files, floating_joints_hang_anywhere);
     tcase_add_test(files, depth_costs_no_stack);
     suite_add_tcase(suite, files);
     return run_suite(suite);

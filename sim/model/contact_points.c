@@ -123,10 +123,11 @@ static ctn_status check_published(const ctn_scene *scene, ctn_error *err)
         for (int i = 0; i < scene->links[l].nshape; i++)
             if (touches(scene, l, &scene->links[l].shapes[i]) && says_friction(&scene->links[l].shapes[i])) {
                 const scene_place *const where = &scene->contact.at;
-                return fail_at(err, CTN_BAD_SCENE, scene->path, where->line, where->column, "contact",
-                               "law: as-published has D2 for friction, but the `contact` of a shape of link '%.60s' has a friction; "
-                               "take that out, or this law",
-                               scene->links[l].name);
+                return fail_at(
+                    err, CTN_BAD_SCENE, scene->path, where->line, where->column, "contact",
+                    "law: as-published has D2 for friction, but the `contact` of a shape of link '%.60s' has a friction; "
+                    "take that out, or this law",
+                    scene->links[l].name);
             }
     return CTN_OK;
 }
@@ -238,7 +239,8 @@ void contact_gradients(const ctn_model *m, const ctn_parameter *list, int count,
 {
     for (int k = 0; k < count; k++) {
         // stiffness goes by 1/depth, critical relaxation by its root
-        grad[k] = list[k].kind == CTN_GROUND_DEPTH && m->critical ? by_contact[2 * m->ncontact] * m->relaxation / (2 * m->depth) : 0;
+        grad[k] =
+            list[k].kind == CTN_GROUND_DEPTH && m->critical ? by_contact[2 * m->ncontact] * m->relaxation / (2 * m->depth) : 0;
         for (const point_load *s = m->loads; s < m->loads + m->nload; s++) {
             bool own = s->rubs;
             if (!(s->flags & LOAD_TOUCHES)) continue;
@@ -286,9 +288,45 @@ static void tell_depth(ctn_scene *scene, const ctn_model *m, const double *R, co
                at->name, depth, in ? "'" : "the ground", in ? m->surface_names[in - 1] : "", in ? "'" : "", others, rest);
 }
 
+/// Links that touch what is fixed, and pass through each other: says so where people would see it, of trees that are apart, and of
+/// chains that can fold up.
+static void tell_passing(ctn_scene *scene, const ctn_model *m)
+{
+    enum { FOLDS = 10 };  // links of a chain
+    bool *const touches = calloc((size_t)m->nlink + 1, sizeof *touches), chain = false;
+    int *const length = calloc((size_t)m->nlink + 1, sizeof *length), first = -1, other = -1;
+    for (int k = 0; k < m->nload && touches; k++)
+        if (m->loads[k].flags & LOAD_TOUCHES) touches[m->loads[k].link] = true;
+    for (int l = 0; l < m->nlink && touches && length && other < 0; l++) {
+        const int parent = scene->links[l].parent;
+        int root = l;
+        while (scene->links[root].parent >= 0) root = scene->links[root].parent;
+        length[l] = (parent < 0 ? 0 : length[parent]) + touches[l];
+        if (!touches[l]) continue;
+        chain = length[l] >= FOLDS;
+        if (first >= 0 && (chain || root > first)) other = l;
+        else if (first < 0) first = l;
+    }
+    free(touches);
+    free(length);
+    if (other < 0) return;
+    const scene_link *const at = &scene->links[other];
+    if (chain)
+        scene_warn(scene, at, NULL, "shapes",
+                   "links do not touch each other in this version, but what is fixed: the chain to '%.60s' passes "
+                   "through itself where it folds up",
+                   at->name);
+    else
+        scene_warn(scene, at, NULL, "shapes",
+                   "links do not touch each other in this version, but what is fixed: '%.60s' and '%.60s' pass "
+                   "through each other",
+                   scene->links[first].name, at->name);
+}
+
 bool warn_of_depth(ctn_scene *scene, const ctn_model *m)
 {
     if (!m->ncontact) return true;
+    tell_passing(scene, m);
     lane_model *const lanes = engine_model(&engine_scalar, m, 0);
     void *const scratch = lanes ? aligned_alloc(64, (engine_scalar.dynamics_size(lanes) / 64 + 1) * 64) : NULL;
     double *const R = malloc(12 * (size_t)m->nlink * sizeof *R), *const p = R ? R + 9 * m->nlink : NULL;

@@ -48,7 +48,8 @@ static const foreign_words keys[] = {
     {SCENE, "model", CALLED("name"), "name"},
     {SCENE, "time t_end tend end_time t_final time_span simulation_time", CALLED("duration"), "duration"},
     {SCENE, "seed", "this is a key of `sample`", NULL},
-    {SCENE, "chain tree", "a generator is an entry of `links`: `links: [chain: {...}]`", NULL},
+    {SCENE, "chain chains tree trees cable cables generator generators",
+     "a generator is an entry of `links`: `links: [chain: {...}]`, `tree`, `cable`", NULL},
     {SCENE, "compiler", "there is none: units are SI units, angles rad or, as in `90 deg`, degrees", NULL},
     // links
     {LINK, "pos xyz translation", CALLED("position"), "position"},

@@ -287,6 +287,8 @@ typedef struct scene_problem {
     int line, column;
     ctn_status status;  // CTN_OK: a warning
     int key;            // bytes of the text that are the key
+    bool once;          // a warning of a robot file, of which each kind is told once,
+    int more;           // and how many more there were
     char text[400];     // "key.path: ..."
 } scene_problem;
 

@@ -66,6 +66,22 @@ static void write_path(const node *n, const char *key, char *path, size_t size)
     if (key && used < size) snprintf(path + used, size - used, "%s%s", used ? "." : "", key);
 }
 
+/// The next letter of a text that says what kind of warning it is: names in quotes and numbers do not.
+static const char *next_of_kind(const char *text)
+{
+    for (;;) {
+        if (*text == '\'' && strchr(text + 1, '\'')) text = strchr(text + 1, '\'') + 1;
+        else if (*text && strchr("0123456789.+-", *text)) text += strspn(text, "0123456789.+-e");
+        else return text;
+    }
+}
+
+static bool same_kind(const char *a, const char *b)
+{
+    for (a = next_of_kind(a), b = next_of_kind(b); *a && *a == *b;) a = next_of_kind(a + 1), b = next_of_kind(b + 1);
+    return *a == *b;
+}
+
 static void add_problem(scene_problems *problems, const scene_problem *new_one)
 {
     for (int i = 0; i < problems->count; i++) {
@@ -73,6 +89,12 @@ static void add_problem(scene_problems *problems, const scene_problem *new_one)
         if (p->file == new_one->file && p->line == new_one->line && p->column == new_one->column &&
             !strcmp(p->text, new_one->text))
             return;  // a default or a generator says the same for each of its links
+    }
+    for (int i = 0; i < problems->count && new_one->once; i++) {
+        scene_problem *const p = &problems->list[i];
+        if (!p->once || p->file != new_one->file || !same_kind(p->text, new_one->text)) continue;
+        p->more++;
+        return;
     }
     if (problems->count < SCENE_MAX_PROBLEMS) {
         problems->list[problems->count++] = *new_one;
@@ -104,6 +126,7 @@ static void report(source *s, scene_problems *problems, const node *at, ctn_stat
     const bool left_out = s->lenient && problems == &s->r->errors;
     if (left_out) problems = &s->r->scene->warnings, status = CTN_OK;
     scene_problem p = {.file = at->file ? at->file : s->file, .line = at->line, .column = at->column, .status = status};
+    p.once = s->robot && problems == &s->r->scene->warnings;
     char path[160];
     write_path(n, key, path, sizeof path);
     write_problem(&p, path, format, args);
@@ -168,7 +191,7 @@ void warn(source *s, const node *value, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    report(s, &s->r->scene->warnings, value, CTN_OK, value, 0, format, args);
+    report(s, &s->r->scene->warnings, value, CTN_OK, value, 0, s->robot ? format : format, args);
     va_end(args);
 }
 
@@ -230,7 +253,10 @@ void list_problems(scene_problems *problems, const scene_file *files, ctn_error 
     list->message[0] = 0;
     for (int i = 0; i < problems->count && SIZE - used > TAIL; i++) {
         const scene_problem *const p = &problems->list[i];
-        const int n = place_line(list, used, files[p->file].path, p->line, p->column, p->key, p->text);
+        char text[sizeof p->text + 40], more[40] = "";
+        if (p->more) snprintf(more, sizeof more, " (and %d more like it)", p->more);
+        snprintf(text, sizeof text, "%s%s", p->text, more);
+        const int n = place_line(list, used, files[p->file].path, p->line, p->column, p->key, text);
         if (used && n >= SIZE - used - TAIL) {  // no room for this one
             list->message[used] = 0;
             list->placed = --list->count;

@@ -73,6 +73,7 @@ enum include_key {
     INCLUDE_ROTATION,
     INCLUDE_EULER,
     INCLUDE_BASE,
+    INCLUDE_MIMIC,
     INCLUDE_PHASE,
     INCLUDE_KEYS
 };
@@ -81,7 +82,8 @@ static const key include_keys[INCLUDE_KEYS] = {
     [INCLUDE_FILE] = {.name = "file"},         [INCLUDE_AS] = {.name = "as"},
     [INCLUDE_PARENT] = {.name = "parent"},     [INCLUDE_POSITION] = {.name = "position"},
     [INCLUDE_ROTATION] = {.name = "rotation"}, [INCLUDE_EULER] = {.name = "euler"},
-    [INCLUDE_BASE] = {.name = "base"},         [INCLUDE_PHASE] = {.name = "phase"},
+    [INCLUDE_BASE] = {.name = "base"},         [INCLUDE_MIMIC] = {.name = "mimic"},
+    [INCLUDE_PHASE] = {.name = "phase"},
 };
 
 /// An entry of the list, read.
@@ -91,7 +93,8 @@ typedef struct inclusion {
     int link;            // that parent, or -1
     const char *kind;    // "URDF", "MJCF", NULL: of any kind
     const node *base;    // of a robot file, NULL: not given
-    bool free_base;
+    const node *mimic;   // likewise
+    bool free_base, free_mimics;
     double position[3], rotation[4];
     double phase;  // cycles by which its gaits are ahead
     char prefix[SCENE_MAX_NAME + 2];
@@ -129,6 +132,8 @@ static bool read_entry(source *s, const node *entry, inclusion *in)
     }
     in->base = v[INCLUDE_BASE];
     if (in->base) ok = read_choice(s, in->base, "fixed", "free", &in->free_base) && ok;
+    in->mimic = v[INCLUDE_MIMIC];
+    if (in->mimic) ok = read_choice(s, in->mimic, "refused", "free", &in->free_mimics) && ok;
     if (v[INCLUDE_PHASE]) ok = read_number(s, v[INCLUDE_PHASE], ANY_SIGN, &in->phase) && ok;
     if (v[INCLUDE_POSITION]) ok = read_vector(s, v[INCLUDE_POSITION], 3, ANY_SIGN, in->position) && ok;
     return read_rotation(s, v[INCLUDE_ROTATION], v[INCLUDE_EULER], in->rotation) && ok;
@@ -195,6 +200,7 @@ static bool robot_as_asked(source *s, const inclusion *in, const char *text, siz
 {
     const bool robot = is_robot_text(text, length);
     if (in->base && !robot) return bad_key(s, in->base, "belongs to robot files; a scene's links have joints of their own");
+    if (in->mimic && !robot) return bad_key(s, in->mimic, "belongs to robot files, whose joints may follow others");
     return robot || !in->kind || bad_value(s, in->file, "is no %s file: these are XML; `include` takes scenes", in->kind);
 }
 
@@ -209,6 +215,7 @@ static bool read_included(source *s, const inclusion *in, char *path)
                     .prefix = in->prefix,
                     .first_link = r->scene->nlink,
                     .free_base = in->free_base,
+                    .free_mimics = in->free_mimics,
                     .phase = s->phase + in->phase};
     for (const source *outer = s; outer; outer = outer->includer) depth++;
     if (!r->from && in_cycle(s, path, &inner))

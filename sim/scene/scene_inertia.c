@@ -110,6 +110,14 @@ static void report(void *to, int i, const char *about)
     reader *const r = to;
     const scene_link *const link = &r->scene->links[i];
     source s = {.r = r, .file = r->origins[i].file};
+    const double least = least_moment(link->inertia), *const I = link->inertia;
+    if (least < -1e-12 * (fabs(I[0]) + fabs(I[1]) + fabs(I[2]))) {
+        missing_key(&s, r->origins[i].start, "inertia",
+                    "that of link '%s' is negative about an axis: its least principal moment is %.4g kg m^2, and no body has such a "
+                    "one; correct its signs, or leave it out for that of its shapes",
+                    printable(link->name).text, least);
+        return;
+    }
     missing_key(&s, r->origins[i].start, "inertia",
                 "what the %s joint of link '%s' moves has none about %s, so that no step can be computed; give it some%s",
                 joint_name(link->joint.type), printable(link->name).text, about,

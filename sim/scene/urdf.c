@@ -116,18 +116,21 @@ static void tell_mass(robot *r, xml_element *link, bool moves)
     xml_element *const mass = xml_next(inertial->child, "mass"), *const inertia = xml_next(inertial->child, "inertia");
     double m, xyz[3], rpy[3], q[4], J[6], I[6];
     if (!mass) robot_bad(r, inertial->at, "<inertial>: missing <mass value=\"...\"/>");
-    if (!inertia) robot_bad(r, inertial->at, "<inertial>: missing <inertia ixx=\"...\" .../>");
-    if (!mass || !inertia || !read_origin(r, inertial, xyz, rpy) || !robot_numbers(r, mass, "value", 1, NULL, &m)) return;
+    if (!inertia) robot_warn(r, inertial->at, "<inertial>: no <inertia>: taken for a point");
+    if (!mass || !read_origin(r, inertial, xyz, rpy) || !robot_numbers(r, mass, "value", 1, NULL, &m)) return;
     static const char *const names[6] = {"ixx", "iyy", "izz", "ixy", "ixz", "iyz"};
     bool ok = true;
-    for (int k = 0; k < 6; k++) ok = robot_numbers(r, inertia, names[k], 1, k < 3 ? NULL : none, &J[k]) && ok;
+    for (int k = 0; k < 6; k++) {
+        J[k] = 0;
+        if (inertia) ok = robot_numbers(r, inertia, names[k], 1, k < 3 ? NULL : none, &J[k]) && ok;
+    }
     if (!ok) return;
     quaternion_from_euler(rpy, q);
     turned_inertia(q, J, I);
     const bool turned = rpy[0] != 0 || rpy[1] != 0 || rpy[2] != 0;
     say_number(r, "mass", m, xml_find(mass, "value")->at);
     say_unless_zero(r, "com", xyz, 3, inertial->at);
-    say_numbers(r, "inertia", turned ? I : J, 6, inertia->at);
+    say_numbers(r, "inertia", turned ? I : J, 6, (inertia ? inertia : inertial)->at);
 }
 
 /// A cylinder or capsule: its ends.
@@ -209,6 +212,21 @@ static bool readable(xml_element *link, const char *kind)
     return false;
 }
 
+/// Whether a <geometry> has no inside: some files draw what is not there as a sphere of radius 0.
+static bool is_nothing(robot *r, xml_element *geometry)
+{
+    static const double one[3] = {1, 1, 1};
+    double x[3], length;
+    xml_element *e;
+    if ((e = xml_next(geometry->child, "sphere"))) return robot_numbers(r, e, "radius", 1, one, x) && *x == 0;
+    if ((e = xml_next(geometry->child, "box")))
+        return xml_find(e, "size") && robot_numbers(r, e, "size", 3, one, x) && (x[0] == 0 || x[1] == 0 || x[2] == 0);
+    if ((e = xml_next(geometry->child, "cylinder")) || (e = xml_next(geometry->child, "capsule")))
+        return robot_numbers(r, e, "radius", 1, one, x) && robot_numbers(r, e, "length", 1, one, &length) &&
+               (*x == 0 || (length == 0 && !strcmp(e->name, "cylinder")));
+    return false;
+}
+
 /// All of a kind as shapes. drawn: they are; solid: they touch, and are what fluids meet.
 static void tell_kind(robot *r, xml_element *link, const char *kind, bool drawn, bool touches, bool solid)
 {
@@ -218,6 +236,11 @@ static void tell_kind(robot *r, xml_element *link, const char *kind, bool drawn,
         xml_value(e, "name");
         if (!geometry) robot_bad(r, e->at, "<%s>: missing <geometry>", kind);
         if (!geometry || !read_origin(r, e, xyz, rpy)) continue;
+        if (is_nothing(r, geometry)) {
+            find_color(r, e, rgba);
+            robot_warn(r, geometry->at, "<geometry>: of a size of 0; left out");
+            continue;
+        }
         say_open(r, NULL, NODE_MAPPING, e->at);
         if (tell_geometry(r, geometry, xyz, rpy) && find_color(r, e, rgba)) say_numbers(r, "color", rgba, 3, e->at);
         if (!drawn) say_word(r, "draw", "false", e->at);
@@ -300,7 +323,14 @@ static void tell_joint(robot *r, xml_element *joint, int type)
     const char *const ours = joint_types[type].ours;
     double axis[3], damping, friction;
     xml_element *e = xml_next(joint->child, "mimic");
-    if (e) robot_bad(r, e->at, "<mimic>: joints that follow others are not read; remove it, and the joint moves on its own");
+    if (e && r->s->free_mimics) {
+        xml_use_all(e);
+        robot_warn(r, e->at, "<mimic>: joint '%s' follows no other one: it moves on its own, as `mimic: free` asks for",
+                   printable(robot_need(r, joint, "name")).text);
+    } else if (e)
+        robot_bad(r, e->at,
+                  "<mimic>: joints that follow others are not read; a scene with `urdf: {file: ..., mimic: free}` lets them "
+                  "move on their own");
     say_open(r, "joint", NODE_MAPPING, joint->at);
     say_word(r, "type", ours, joint->at);
     e = xml_next(joint->child, "axis");
@@ -373,6 +403,35 @@ static void tell_plane(urdf *u, const urdf_link *link, int type, const double xy
     free(name);
 }
 
+/// A floating joint inside a tree: three sliders along the axes of its frame, each with a link of its own, then a ball.
+static void tell_floating(urdf *u, const urdf_link *link, const double xyz[3], const double rpy[3])
+{
+    static const double axes[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    robot *const r = u->r;
+    const document_place at = link->joint->at;
+    xml_element *e;
+    char *const name = reader_alloc(r->s->r, strlen(link->name) + sizeof ".x");
+    for (const char *const *k = (const char *const[]){"limit", "axis", "dynamics", NULL}; *k; k++)
+        if ((e = xml_next(link->joint->child, *k))) xml_use_all(e);
+    for (int k = 0; k < 3 && name; k++) {
+        say_open(r, NULL, NODE_MAPPING, at);
+        strcpy(name, link->name), strcat(name, (const char *const[]){".x", ".y", ".z"}[k]);
+        say_text(r, "name", name, at);
+        if (k) name[strlen(name) - 1] = "xyz"[k - 1], say_text(r, "parent", name, at);
+        else tell_parent(u, link, at), say_unless_zero(r, "position", xyz, 3, at), say_unless_zero(r, "euler", rpy, 3, at);
+        say_open(r, "joint", NODE_MAPPING, at);
+        say_word(r, "type", "prismatic", at), say_numbers(r, "axis", axes[k], 3, at);
+        say_close(r);
+        say_number(r, "mass", 0, at);
+        say_close(r);
+    }
+    say_open(r, NULL, NODE_MAPPING, link->element->at);
+    say_text(r, "name", link->name, link->element->at);
+    if (name) strcpy(name, link->name), strcat(name, ".z"), say_text(r, "parent", name, at);
+    say_word(r, "joint", "ball", at);
+    free(name);
+}
+
 static void tell_link(urdf *u, int i)
 {
     robot *const r = u->r;
@@ -388,11 +447,8 @@ static void tell_link(urdf *u, int i)
     if (link->joint && (type < 0 || !read_origin(r, link->joint, xyz, rpy))) return;
     bool moves = link->joint ? strcmp(joint_types[type].ours, "fixed") != 0 : r->s->free_base;
     if (link->joint && !strcmp(joint_types[type].ours, "free") && strcmp(u->links[link->parent].name, "world") != 0)
-        robot_bad(r, link->joint->at,
-                  "<joint>: a floating joint hangs on the world only; its parent is '%s'. Call that link 'world', "
-                  "or load the file with `base: free` without this joint",
-                  printable(u->links[link->parent].name).text);
-    if (link->joint && !strcmp(joint_types[type].ours, "planar") && plane_turns(r, link->joint, turn)) {
+        tell_floating(u, link, xyz, rpy);
+    else if (link->joint && !strcmp(joint_types[type].ours, "planar") && plane_turns(r, link->joint, turn)) {
         tell_plane(u, link, type, xyz, rpy, turn);
         moves = false;
     } else {
