@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Loads MJCF models with catena and with MuJoCo, and compares them at random states.
 
-usage: mjcf_models.py [--catena build/catena] [--out FILE.md] [--seed 1] [--states 3] [FOLDER ...]
+usage: mjcf_models.py [--catena build/catena] [--out FILE.md] [--seed 1] [--states 3] [--all] [FOLDER ...]
 
-Without folders: every .xml model of the installed packages mujoco, dm_control and gymnasium. Compared are the joint-space
-inertia, the bias force, and the places and centres of mass of all bodies, each relative to the largest entry. A model that
-MuJoCo itself does not load, or in which nothing moves, as parts that others include, is left out of the table and counted.
+Without folders: every .xml model of those of PACKAGES that are installed. Compared are the joint-space inertia, the bias force,
+and the places and centres of mass of all bodies, each relative to the largest entry. Prints a row for each package, and one for
+each model that is not read or differs; with --all for every one. Of models in which nothing moves it is told whether they are
+read. What MuJoCo itself does not load, as parts that others include, is counted.
 """
 import argparse
 import importlib.util
@@ -17,19 +18,19 @@ import sys
 import mujoco
 import numpy as np
 
-PACKAGES = ('mujoco', 'dm_control', 'gymnasium')
+PACKAGES = ('mujoco', 'dm_control', 'gymnasium', 'gymnasium_robotics', 'robosuite', 'brax', 'mujoco_warp')
+BOUND = 1e-9
 FIELDS = ('inertia', 'bias', 'places', 'centres')
 FREE, BALL, SLIDE, HINGE = range(4)  # mjtJoint
 
 
-def models(folders):
-    """(name, path) of every .xml file that begins a MuJoCo model"""
-    for name, folder in folders:
-        for place, _, files in sorted(os.walk(folder)):
-            for file in sorted(files):
-                path = os.path.join(place, file)
-                if file.endswith('.xml') and '<mujoco' in open(path, errors='replace').read():
-                    yield os.path.join(name, os.path.relpath(path, folder)), path
+def models(folder):
+    """path of every .xml file that begins a MuJoCo model"""
+    for place, _, files in sorted(os.walk(folder)):
+        for file in sorted(files):
+            path = os.path.join(place, file)
+            if file.endswith('.xml') and '<mujoco' in open(path, errors='replace').read():
+                yield path
 
 
 def random_state(m, rng):
@@ -77,16 +78,24 @@ def difference(a, b):
     return float(np.max(np.abs(a - b), initial=0) / max(np.max(np.abs(b), initial=0), 1e-12))
 
 
+def run(catena, command, path, text=None):
+    """what catena prints, and the first error, without the folder"""
+    done = subprocess.run([catena, command, path], input=text, capture_output=True, text=True)
+    if not done.returncode:
+        return done.stdout, None
+    lines = [line for line in done.stderr.splitlines() if line.startswith('error: ')]
+    return None, (lines or [f'error: status {done.returncode}'])[0].replace(os.path.dirname(path) + '/', '')
+
+
 def compare(catena, path, m, seed, count):
     """links, dofs, largest difference of each field; or the reason why there are none"""
     rng = np.random.default_rng(seed)
     given = [random_state(m, rng) for _ in range(count)]
     text = json.dumps({'nq': m.nq, 'nv': m.nv, 'states': [{'q': list(q), 'v': list(v)} for q, v in given]})
-    run = subprocess.run([catena, 'eval', path], input=text, capture_output=True, text=True)
-    if run.returncode:
-        lines = [line for line in run.stderr.splitlines() if not line.startswith('warning')]
-        return None, (lines or ['no message'])[0].replace(os.path.dirname(path) + '/', '')
-    found = json.loads(run.stdout)
+    told, reason = run(catena, 'eval', path, text)
+    if reason:
+        return None, reason
+    found = json.loads(told)
     names = [mujoco.mj_id2name(m, mujoco.mjtObj.mjOBJ_BODY, b) or f'body.{b}' for b in range(1, m.nbody)]
     worst = dict.fromkeys(FIELDS, 0.0)
     weighs = m.body_mass[1:] > 0
@@ -99,12 +108,47 @@ def compare(catena, path, m, seed, count):
     return (found['nlinks'], found['nv'], worst), None
 
 
+def try_package(catena, name, folder, args):
+    """numbers of models: that move, are read, agree, stand still, of those read, not MuJoCo's; largest difference; rows"""
+    moving = read = same = still = still_read = parts = 0
+    most, rows = 0.0, []
+    for path in models(folder):
+        model = os.path.join(name, os.path.relpath(path, folder))[:-len('.xml')]
+        try:
+            m = mujoco.MjModel.from_xml_path(path)
+        except ValueError as error:
+            parts += 1
+            print(f'{model}: {str(error).splitlines()[0]}', file=sys.stderr)
+            continue
+        if not m.nv:
+            _, reason = run(catena, 'check', path)
+            still, still_read = still + 1, still_read + (not reason)
+            if reason:
+                rows.append(f'| {model} | | 0 | {reason} |')
+            continue
+        moving += 1
+        found, reason = compare(catena, path, m, args.seed, args.states)
+        if reason:
+            rows.append(f'| {model} | | {m.nv} | {reason} |')
+            continue
+        links, dofs, worst = found
+        field = max(worst, key=worst.get)
+        good = worst[field] < BOUND
+        read, same = read + 1, same + good
+        if good:
+            most = max(most, worst[field])
+        if args.all or not good:
+            rows.append(f'| {model} | {links} | {dofs} | {worst[field]:.1e} ({field}) |')
+    return f'| {name} | {moving} | {read} | {same} | {most:.0e} | {still_read} of {still} | {parts} |', rows
+
+
 def main():
     args = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     args.add_argument('--catena', default='build/catena')
     args.add_argument('--out')
     args.add_argument('--seed', type=int, default=1)
     args.add_argument('--states', type=int, default=3)
+    args.add_argument('--all', action='store_true')
     args.add_argument('folders', nargs='*')
     args = args.parse_args()
     folders = [(os.path.basename(os.path.normpath(f)), f) for f in args.folders]
@@ -114,31 +158,16 @@ def main():
             folders.append((package, os.path.dirname(spec.origin)))
         else:
             print(f'{package} is not installed', file=sys.stderr)
-    lines, skipped, same, total, still = [], [], 0, 0, 0
-    for name, path in models(folders):
-        try:
-            m = mujoco.MjModel.from_xml_path(path)
-        except ValueError as error:
-            skipped.append(f'{name}: {str(error).splitlines()[0]}')
-            continue
-        if not m.nv:
-            still += 1
-            continue
-        total += 1
-        found, reason = compare(args.catena, path, m, args.seed, args.states)
-        if found:
-            links, dofs, worst = found
-            largest = max(worst, key=worst.get)
-            same += worst[largest] < 1e-9
-            lines.append(f'| {name} | {links} | {dofs} | {worst[largest]:.1e} ({largest}) |')
-        else:
-            lines.append(f'| {name} | | {m.nv} | {reason} |')
-    text = '\n'.join([f'{same} of {total} models agree with MuJoCo {mujoco.__version__} to 1e-9, at {args.states} random states '
-                      f'(seed {args.seed}). In {still} others nothing moves, and {len(skipped)} MuJoCo itself does not load.', '',
-                      '| model | links | dofs | largest difference, or why not |', '|---|---|---|---|'] + lines) + '\n'
+    packages, rows = [], []
+    for name, folder in folders:
+        package, found = try_package(args.catena, name, folder, args)
+        packages.append(package)
+        rows += found
+    text = '\n'.join([f'Beside MuJoCo {mujoco.__version__} at {args.states} random states (seed {args.seed}).', '',
+                      f'| package | models that move | read | agree to {BOUND:g} | these differ by | still ones read | '
+                      'not loaded by MuJoCo |', '|---|---|---|---|---|---|---|'] + packages +
+                     ['', '| model | links | dofs | largest difference, or why not |', '|---|---|---|---|'] + rows) + '\n'
     open(args.out, 'w').write(text) if args.out else print(text, end='')
-    for line in skipped:
-        print(line, file=sys.stderr)
 
 
 if __name__ == '__main__':

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Every URDF of a folder as catena reads it, beside Pinocchio: poses, mass matrix and bias at states drawn by chance.
 
-usage: urdf_models.py [--catena FILE] [--out FILE.md] [--seed N] [FOLDER]
+usage: urdf_models.py [--catena FILE] [--out FILE.md] [--seed N] [FOLDER ...]
 
-Without a folder: the robots of the package example-robot-data from PyPI, which has to be installed beside Pinocchio (`pip install
-pin example-robot-data`). Prints a table in Markdown: what differs at most, as a share of the largest entry, or why a file is not
+Without folders: the robots of PACKAGES from PyPI that are installed beside Pinocchio (`pip install pin example-robot-data`).
+Prints a table in Markdown: what differs at most, as a share of the largest entry, or why a file is not
 read. Exit status 1 if anything differs by more than 1e-9.
 """
 import argparse
@@ -20,17 +20,22 @@ import numpy as np
 import pinocchio
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..')
+PACKAGES = ('cmeel.prefix/share/example-robot-data/robots',)  # folders below site-packages
 BOUND = 1e-9
 STATES = 5
 
 
-def robots():
-    """the folder of example-robot-data"""
-    for path in sys.path:
-        folder = os.path.join(path, 'cmeel.prefix/share/example-robot-data/robots')
-        if os.path.isdir(folder):
-            return folder
-    sys.exit('urdf_models: example-robot-data is not installed; name a folder')
+def robots(folders):
+    """(name, path) of every .urdf file of the folders, by default of the packages that are installed"""
+    for package in () if folders else PACKAGES:
+        found = [os.path.join(path, package) for path in sys.path if os.path.isdir(os.path.join(path, package))]
+        folders = folders + found[:1]
+        if not found:
+            print(f'urdf_models: {package} is not installed', file=sys.stderr)
+    for folder in folders:
+        for path in sorted(glob.glob(os.path.join(folder, '**/*.urdf'), recursive=True)):
+            name = os.path.relpath(path, folder)
+            yield name if len(folders) == 1 else os.path.join(os.path.basename(os.path.normpath(folder)), name), path
 
 
 def catena(program, *args, text=None):
@@ -92,15 +97,13 @@ def compare(program, path, nv, rng):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('folder', nargs='?')
+    parser.add_argument('folders', nargs='*')
     parser.add_argument('--catena', default=os.path.join(ROOT, 'build/catena'))
     parser.add_argument('--out')
     parser.add_argument('--seed', type=int, default=1)
     args = parser.parse_args()
-    folder = args.folder or robots()
     rows, wrong = [], 0
-    for path in sorted(glob.glob(os.path.join(folder, '**/*.urdf'), recursive=True)):
-        name = os.path.relpath(path, folder)
+    for name, path in robots(args.folders):
         status, out, err = catena(args.catena, 'check', path)
         if status:
             rows.append((name, '', '', first_error(err, path)))
