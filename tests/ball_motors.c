@@ -655,6 +655,8 @@ static const struct {
 } wrong[] = {
     {"{joint: b, dof: 1, type: torque}", "motors[0].dof: a motor turns a ball joint as a whole; leave it out", 22},
     {"{joint: b, type: torque, gear: 2}", "motors[0].gear: the motor of a ball joint has none", 36},
+    {"{joint: b, type: position, kp: 1, damping_ratio: 1}",
+     "motors[0].damping_ratio: the motor of a ball joint has none: it meets an inertia about each axis; give it `kd`", 60},
     {"{joint: b, type: position, kp: 1, target: 2}",
      "motors[0].target: expected a list of 3 (a rotation vector) or 4 (a quaternion), found '2'", 53},
     {"{joint: b, type: position, kp: 1, target: [1, 2]}",

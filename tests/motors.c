@@ -201,6 +201,36 @@ START_TEST(gear_and_rotor)
 }
 END_TEST
 
+/// A damping ratio counts the inertia that the motor meets on its side of the gear, where the joints are without `state:`.
+START_TEST(damping_ratio)
+{
+    ctn_scene *const s =
+        parse("catena: 1\nlinks:\n"
+              "  - {name: cart, joint: {type: prismatic, axis: [1, 0, 0], q0: 2}, mass: 3, inertia: [1, 1, 1, 0, 0, 0]}\n"
+              "  - {name: pole, parent: cart, joint: {type: revolute, axis: [0, 1, 0], q0: 0.5}, mass: 2, com: [0, 0, 0.5], "
+              "inertia: [0.1, 0.1, 0.1, 0, 0, 0]}\n"
+              "motors:\n  - {joint: cart, type: position, kp: 100, damping_ratio: 0.7, gear: -2}\n"
+              "  - {joint: pole, type: position, kp: 7, damping_ratio: 1}\nstate: {q: [0, 1.5]}\n");
+    ctn_model *const m = ctn_model_create(s, NULL);
+    const double couples = 2 * 0.5 * cos(0.5), cart = 5 - couples * couples / 0.6, pole = 0.6 - couples * couples / 5;
+    ck_assert_double_eq_tol(m->motors[0].kd, 2 * 0.7 * sqrt(100 * cart / 4), 1e-12);
+    ck_assert_double_eq_tol(m->motors[1].kd, 2 * sqrt(7 * pole), 1e-12);
+    ctn_model_free(m), ctn_scene_free(s);
+    static const char *const wrong[][2] = {
+        {"type: position, kp: 1, kd: 1, damping_ratio: 1", "motors[0].damping_ratio: stands beside `kd`"},
+        {"type: position, kp: 1, damping_ratio: -1", "motors[0].damping_ratio: expected a number >= 0"},
+        {"type: velocity, kd: 1, damping_ratio: 1", "motors[0].damping_ratio: a motor of the type velocity has none"}};
+    for (int k = 0; k < 3; k++) {
+        char text[400];
+        ctn_error err;
+        snprintf(text, sizeof text, "catena: 1\nlinks: [{name: a, joint: revolute, mass: 1}]\nmotors: [{joint: a, %s}]\n",
+                 wrong[k][0]);
+        ck_assert_ptr_null(ctn_scene_parse(text, strlen(text), "t.yaml", &err));
+        ck_assert_msg(strstr(err.message, wrong[k][1]) != 0, "%s", err.message);
+    }
+}
+END_TEST
+
 /// No step changes the momentum by more than effort h; that of the joint holds where the motor has none.
 START_TEST(effort_is_the_most)
 {
@@ -546,6 +576,7 @@ int main(void)
     tcase_add_loop_test(t, sag, 0, IMPLICIT);
     tcase_add_loop_test(t, velocity_servo, 0, 5);
     tcase_add_test(t, gear_and_rotor);
+    tcase_add_test(t, damping_ratio);
     tcase_add_loop_test(t, effort_is_the_most, 0, IMPLICIT - 1);
     tcase_add_loop_test(t, speed_is_the_most, 0, IMPLICIT);
     tcase_add_loop_test(t, beyond_its_speed, 0, IMPLICIT);

@@ -80,7 +80,7 @@ static void print_motors(const setup *s, bool all)
         if (a->told == 1) snprintf(target, sizeof target, "%.5g", x[0]);
         else snprintf(target, sizeof target, "%.3g,%.3g,%.3g", x[0], x[1], x[2]);
         printf("%5d  %-20s %3s  %-8s %11s %11.5g %11.5g %11.5g %11.5g %9.4g %9.4g\n", i, ctn_model_link(s->model, a->link)->name,
-               dof, motor_type_name(a->type), target, a->kp, a->kd, a->ki, a->effort, a->speed, a->gear);
+               dof, motor_type_name(a->type), target, a->kp, s->model->motors[i].kd, a->ki, a->effort, a->speed, a->gear);
     }
 }
 
@@ -288,7 +288,7 @@ static void add_motor(cJSON *motors, const ctn_scene *sc, const ctn_model *m, co
         json_numbers(one, "limits", (const double[]){a->least, a->effort}, 2);
     } else {
         json_number(one, "kp", a->kp);
-        json_number(one, "kd", a->kd);
+        json_number(one, "kd", m->motors[a - sc->motors].kd);
         json_number(one, "ki", a->ki);
         json_number(one, "effort", a->effort);
         json_number(one, "speed", a->speed);

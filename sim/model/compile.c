@@ -66,6 +66,33 @@ static bool damp_limits(ctn_model *m, int defaults)
     return true;
 }
 
+/// kd of the servos that have a damping ratio: twice that of the square root of kp and the inertia that the motor meets, all other
+/// joints free, where the joints stand without `state:`.
+static bool damp_motors(ctn_model *m, const ctn_scene *scene)
+{
+    double *const q = malloc(((size_t)m->nq + 1) * sizeof *q), *const x = malloc(((size_t)m->nv + 1) * sizeof *x);
+    joint_inertia *inertia = NULL;
+    bool room = q && x;
+    for (int l = 0; l < m->nlink && room; l++) {
+        const scene_joint *const j = &scene->links[l].joint;
+        memcpy(q + m->links[l].qadr, j->stated ? j->own_q0 : j->q0, (size_t)m->links[l].nq * sizeof *q);
+    }
+    for (int n = 0; n < m->nmotor && room; n++) {
+        const scene_motor *const s = &scene->motors[n];
+        if (isnan(s->damping_ratio)) continue;
+        if (!inertia) room = (inertia = joint_inertia_create(m, q));
+        if (!room) break;
+        const int dof = m->links[s->link].vadr + s->dof;
+        memset(x, 0, (size_t)m->nv * sizeof *x);
+        x[dof] = s->gear * s->gear;
+        joint_inertia_solve(inertia, x, x);
+        if (x[dof] > 0) m->motors[n].kd = 2 * s->damping_ratio * sqrt(s->kp / x[dof]);
+    }
+    joint_inertia_free(inertia);
+    free(q), free(x);
+    return room;
+}
+
 /// Refuses what the dynamics could not accelerate: a body at the end of the tree without mass.
 static ctn_status check_bodies(const ctn_model *m, const ctn_scene *scene, ctn_error *err)
 {
@@ -196,7 +223,7 @@ ctn_model *ctn_model_create(const ctn_scene *scene, ctn_error *err)
         ctn_model_free(m);
         m = NULL;
     }
-    if (m && !damp_limits(m, scene->defaults)) goto no_memory;
+    if (m && (!damp_limits(m, scene->defaults) || !damp_motors(m, scene))) goto no_memory;
     return m;
 
 no_memory:

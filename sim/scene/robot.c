@@ -188,7 +188,7 @@ bool is_robot_text(const char *text, size_t length)
 
 const node *robot_document(source *s, const char *text, size_t length, document *doc)
 {
-    *doc = (document){0}, s->robot = true;
+    *doc = (document){0}, s->of_robot = true;
     const long most = SCENE_MAX_NODES - s->r->nodes;
     xml_document xml = {0};
     robot r = {.s = s, .xml = &xml, .good = true};

@@ -93,6 +93,8 @@ typedef struct scene_joint {
     double effort[6];            // one entry a dof, INFINITY: none
     double speed[3];             // at which motors drive no more, one entry a dof, INFINITY: no limit; not ball, not free
     double q0[7], v0[6];         // initial coordinates and velocities (after `state:` has been applied)
+    double own_q0[7];            // initial coordinates without `state:`, where there is one
+    bool stated;                 // there is
     scene_place at[STIFF_KEYS];  // of their values; of limits that do not say how stiff they are, that of `limits`
 } scene_joint;
 
@@ -149,6 +151,7 @@ typedef struct scene_motor {
     int told;  // numbers of what it is told: 1, of a ball 3
     motor_type type;
     double kp, kd;
+    double damping_ratio;  // in the place of kd, NAN: none
     double target[3], velocity[3], feedforward[3];  // [told]; of the type torque, `target` is the feedforward
     double effort;                                  // INFINITY: none
     double gear;

@@ -126,7 +126,7 @@ static void report(source *s, scene_problems *problems, const node *at, ctn_stat
     const bool left_out = s->lenient && problems == &s->r->errors;
     if (left_out) problems = &s->r->scene->warnings, status = CTN_OK;
     scene_problem p = {.file = at->file ? at->file : s->file, .line = at->line, .column = at->column, .status = status};
-    p.once = s->robot && problems == &s->r->scene->warnings;
+    p.once = s->of_robot && problems == &s->r->scene->warnings;
     char path[160];
     write_path(n, key, path, sizeof path);
     write_problem(&p, path, format, args);
@@ -191,7 +191,7 @@ void warn(source *s, const node *value, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    report(s, &s->r->scene->warnings, value, CTN_OK, value, 0, s->robot ? format : format, args);
+    report(s, &s->r->scene->warnings, value, CTN_OK, value, 0, s->of_robot ? format : format, args);
     va_end(args);
 }
 

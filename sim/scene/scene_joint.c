@@ -363,7 +363,7 @@ bool read_joint(source *s, const node *link, const node *n, bool axes, scene_joi
         warn(s, own[JOINT_KEY_LIMIT_STIFFNESS], "not used: the joint has no limits");
     if (ok && own[JOINT_KEY_PRESLIDING] && !(joint->friction[0] > 0 || joint->friction[1] > 0 || joint->friction[2] > 0))
         warn(s, own[JOINT_KEY_PRESLIDING], "not used: the joint has no friction");
-    if (s->robot) return ok;  // a robot says what its motors can do, whoever drives them
+    if (s->of_robot) return ok;  // a robot says what its motors can do, whoever drives them
     if (ok && effort && !s->r->motors) warn(s, effort, "not used: the scene has no `motors` that it could limit");
     else if (ok && speed && !s->r->motors) warn(s, speed, "not used: the scene has no `motors` that it could limit");
     return ok;

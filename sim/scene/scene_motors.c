@@ -26,6 +26,7 @@ enum motor_key {
     MOTOR_KEY_AXIS,
     MOTOR_KEY_REACTION,
     MOTOR_KEY_LIMITS,
+    MOTOR_KEY_DAMPING_RATIO,
     MOTOR_KEYS
 };
 
@@ -48,6 +49,7 @@ static const key motor_keys[MOTOR_KEYS] = {
     [MOTOR_KEY_AXIS] = {.name = "axis"},
     [MOTOR_KEY_REACTION] = {.name = "reaction"},
     [MOTOR_KEY_LIMITS] = {.name = "limits"},
+    [MOTOR_KEY_DAMPING_RATIO] = {.name = "damping_ratio"},
 };
 
 #define BIT(k) (1u << (k))
@@ -65,7 +67,7 @@ static const struct {
 } types[] = {
     [MOTOR_POSITION] = {"position",
                         OF_ALL | BIT(MOTOR_KEY_KP) | BIT(MOTOR_KEY_KD) | BIT(MOTOR_KEY_VELOCITY_TARGET) |
-                            BIT(MOTOR_KEY_FEEDFORWARD) | BIT(MOTOR_KEY_KI),
+                            BIT(MOTOR_KEY_FEEDFORWARD) | BIT(MOTOR_KEY_KI) | BIT(MOTOR_KEY_DAMPING_RATIO),
                         MOTOR_KEY_KP},
     [MOTOR_VELOCITY] = {"velocity", OF_ALL | BIT(MOTOR_KEY_KD) | BIT(MOTOR_KEY_FEEDFORWARD) | BIT(MOTOR_KEY_KI), MOTOR_KEY_KD},
     [MOTOR_TORQUE] = {"torque", OF_ALL, MOTOR_KEYS},
@@ -221,6 +223,16 @@ static bool read_thruster(source *s, const node *n, const node *const v[MOTOR_KE
     return ok;
 }
 
+/// The gain of the velocity as a share of what is critical: of servos that have no kd, and drive one inertia.
+static bool read_damping_ratio(source *s, const node *const v[MOTOR_KEYS], scene_motor *motor)
+{
+    const node *const ratio = v[MOTOR_KEY_DAMPING_RATIO];
+    if (v[MOTOR_KEY_KD]) return bad_key(s, ratio, "stands beside `kd`; one of both says how the motor is damped");
+    if (motor->told > 1)
+        return bad_key(s, ratio, "the motor of a ball joint has none: it meets an inertia about each axis; give it `kd`");
+    return read_number(s, ratio, NOT_NEGATIVE, &motor->damping_ratio);
+}
+
 static bool read_motor(source *s, const node *n, scene_motor *motor)
 {
     const node *v[MOTOR_KEYS];
@@ -228,6 +240,7 @@ static bool read_motor(source *s, const node *n, scene_motor *motor)
     *motor = (scene_motor){.link = -1,
                            .effort = INFINITY,
                            .gear = 1,
+                           .damping_ratio = NAN,
                            .speed = INFINITY,
                            .least = -INFINITY,
                            .file = s->r->scene->files[s->file].path};
@@ -253,6 +266,7 @@ static bool read_motor(source *s, const node *n, scene_motor *motor)
         if (gain) ok = read_number(s, gain, NOT_NEGATIVE, k ? &motor->kd : &motor->kp) && ok;
         motor->at[k] = (scene_place){(gain ? gain : n)->line, (gain ? gain : n)->column};
     }
+    if (v[MOTOR_KEY_DAMPING_RATIO]) ok = read_damping_ratio(s, v, motor) && ok;
     if (v[MOTOR_KEY_KI]) ok = read_number(s, v[MOTOR_KEY_KI], NOT_NEGATIVE, &motor->ki) && ok;
     motor->winds = v[MOTOR_KEY_KI];
     if (motor->winds && motor->told > 1 && motor->type == MOTOR_VELOCITY)

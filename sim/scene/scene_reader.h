@@ -122,8 +122,9 @@ typedef struct source {
     const node *default_link[LINK_KEYS], *default_joint[JOINT_KEYS];
     bool defaults_failed;  // a default was wrong: what is missing may have been meant to come from it
     bool layout_known;     // false: the length of q is not known, as some link could not be read
+    bool of_robot;           // a robot file, of another program: its joints and its state may both say where it starts,
+                             // and each kind of warning is told once
     bool inertias_as_given;  // those that no body can have are warnings
-    bool robot;              // a robot file: each kind of warning is told once, names and numbers apart
     bool free_base;          // of a robot file: its first link has a free joint in the place of a fixed one
     bool free_mimics;        // of a robot file: joints that follow others move on their own
     int lenient;             // > 0: errors are warnings: of something that is left out

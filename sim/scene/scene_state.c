@@ -19,6 +19,7 @@ static bool next_numbers(source *s, const node **entry, int count, const value_u
 static void warn_of_given(source *s, bool velocity)
 {
     int first = s->r->ngiven;
+    if (s->of_robot) return;
     while (first > 0 && s->r->given[first - 1].link >= s->first_link) first--;
     for (int i = first; i < s->r->ngiven; i++) {
         const given_state *const g = &s->r->given[i];
@@ -54,6 +55,7 @@ static bool read_q(source *s, const node *n, int nq)
         bool good = next_numbers(s, &entry, count, coordinate_units(joint->type), x);
         if (joint->type == CTN_BALL) good = good && unit_quaternion(s, first, x);
         if (joint->type == CTN_FREE) good = good && unit_quaternion(s, first->next->next->next, x + 3);
+        if (good && !joint->stated) memcpy(joint->own_q0, joint->q0, sizeof joint->q0), joint->stated = true;
         if (good) memcpy(joint->q0, x, (size_t)count * sizeof *x);
         if (good && count) s->r->origins[i].q0 = first, s->r->origins[i].q0_file = s->file;
         ok = ok && good;
