@@ -284,6 +284,121 @@ START_TEST(actuators)
 }
 END_TEST
 
+/// Whose gains an actuator has: of MuJoCo 4.0.0, actuator_gainprm and actuator_biasprm of the last one in the model.
+static const struct {
+    const char *classes, *actuator;
+    double gain, bias[3], gear;
+} laws[] = {
+    {"<position kp='30' kv='3'/>", "<general joint='j'/>", 30, {0, -30, -3}, 1},
+    {"<position kp='30' kv='3'/>", "<motor joint='j'/>", 1, {0}, 1},
+    {"<position kp='30' kv='3'/>", "<velocity joint='j'/>", 1, {0, 0, -1}, 1},
+    {"<general gainprm='500 1' biastype='affine' biasprm='3 -500 -20' gear='2'/>",
+     "<position joint='j'/>",
+     500,
+     {0, -500, -20},
+     2},
+    {"<general gainprm='500' biastype='affine' biasprm='3 -500 -20' gear='2'/>", "<velocity joint='j'/>", 500, {0, 0, -500}, 2},
+    {"<motor gear='3'/>", "<position joint='j' kp='5'/>", 5, {0, -5, 0}, 3},
+    {"<position kp='50' kv='2' gear='2'/><velocity kv='3'/>", "<position joint='j'/>", 1, {0, -1, 0}, 2},
+    {"<position kp='50' kv='2'/><default class='c'><velocity kv='9'/></default>",
+     "<position joint='j' class='c'/>",
+     50,
+     {0, -50, -2},
+     1},
+    {"<position kp='50' kv='2'/><default class='c'><general gainprm='9'/></default>",
+     "<position joint='j' class='c'/>",
+     9,
+     {0, -9, -2},
+     1},
+    {"<position kp='4' timeconst='0'/>", "<position joint='j' kv='2'/>", 4, {0, -4, -2}, 1},
+    {"<muscle/>", "<position joint='j'/>", 1, {0, -1, 0}, 1},
+    {"<position kp='30' dampratio='1'/>", "<position joint='j' kv='3'/>", 30, {0, -30, -3}, 1},
+    {"<position kp='30' kv='3'/>", "<position joint='j' dampratio='1'/>", 30, {0, -30, -5.2535702146254781}, 1},
+    {"", "<position joint='j' kp='60' dampratio='1' gear='-3'/>", 60, {0, -60, -2.4765567494675609}, -3},
+    {"", "<general joint='j' gainprm='60' biastype='affine' biasprm='0 -60 0.5'/>", 60, {0, -60, -3.7148351242013415}, 1},
+    {"",
+     "<general joint='j' gainprm='50 0 0 0 0 0 0 0 0 0' biastype='affine' biasprm='0 -50 -4 0 0 0 0 0 0 0'/>",
+     50,
+     {0, -50, -4},
+     1},
+};
+
+START_TEST(laws_of_actuators)
+{
+    char text[1024];
+    snprintf(text, sizeof text,
+             "<mujoco><default>%s</default><worldbody><body><joint name='j' axis='0 1 0'/>"
+             "<inertial pos='0.3 0 0' mass='2' diaginertia='0.01 0.05 0.05'/></body></worldbody><actuator>%s</actuator></mujoco>",
+             laws[_i].classes, laws[_i].actuator);
+    ctn_scene *const s = read_mjcf(text);
+    ctn_model *const m = ctn_model_create(s, NULL);
+    const double *const b = laws[_i].bias;
+    ck_assert_msg(m && m->nmotor == 1, "%s", text);
+    const joint_motor *const a = &m->motors[0];
+    const motor_type type = b[1] != 0 ? MOTOR_POSITION : b[2] != 0 ? MOTOR_VELOCITY : MOTOR_TORQUE;
+    ck_assert_msg(a->type == type && a->kp == -b[1] && fabs(a->kd + b[2]) < 1e-14 * (1 - b[2]) && a->gear == laws[_i].gear,
+                  "%s: type %d, kp %.17g, kd %.17g, gear %g", text, (int)a->type, a->kp, a->kd, a->gear);
+    ck_assert_msg(!ctn_scene_warning_count(s), "%s%s", text, ctn_scene_warnings(s));
+    ctn_model_free(m), ctn_scene_free(s);
+}
+END_TEST
+
+/// The inertia of a damping ratio is the one met where all joints are at their ref, the others free, masses as `settotalmass` has
+/// them; kv are MuJoCo 4.0.0's actuator_biasprm.
+START_TEST(damping_ratios)
+{
+    static const double kv[] = {28.751609130377716, 3.3336055770548754, 4, 1.9173101248535531, 3.8541538480913577};
+    ctn_scene *const s = read_mjcf(
+        "<mujoco><compiler settotalmass='7'/><default><position kp='50'/><joint armature='0.1'/><default class='slow'>"
+        "<position kv='4'/></default><default class='other'><general biastype='affine' gainprm='30' biasprm='0 -30 -2' "
+        "forcerange='-9 9'/></default></default>"
+        "<default><position dampratio='0.8'/><joint armature='0.2'/><default class='late'><motor gear='3'/></default></default>"
+        "<worldbody><body name='a' pos='0 0 1' euler='10 20 30'><joint name='x' type='slide' axis='1 1 0' ref='0.3'/>"
+        "<joint name='h' axis='1 2 3' pos='0.1 0.2 0.3' ref='40'/><geom type='box' size='.1 .2 .3'/>"
+        "<body pos='0.5 0 0'><geom type='capsule' size='.1' fromto='0 0 0 .3 .2 .1'/><body name='b' pos='0.2 0 0' euler='40 0 0'>"
+        "<joint name='k' axis='0 1 0' pos='0 0 .1'/><geom size='0.1' pos='0.3 0 0'/><body pos='0 0.2 0.1'>"
+        "<joint name='l' axis='0 0 1'/><joint name='q' axis='1 0 0' class='slow' pos='0.3 0.2 0'/>"
+        "<geom type='cylinder' size='0.1 0.2' pos='0.2 0.1 0'/></body></body></body></body></worldbody>"
+        "<actuator><position joint='x'/><position joint='h' gear='-4'/><position joint='k' class='slow'/>"
+        "<position joint='l' class='late'/><position joint='q' class='other' dampratio='1'/></actuator>"
+        "<keyframe><key qpos='1 2 1 2 1'/></keyframe></mujoco>");
+    ck_assert_str_eq(ctn_scene_warnings(s), "");
+    ctn_model *const m = ctn_model_create(s, NULL);
+    ck_assert_int_eq(m->nmotor, 5);
+    for (int k = 0; k < 5; k++) ck_assert_double_eq_tol(m->motors[k].kd, kv[k], 1e-12 * kv[k]);
+    ck_assert(m->motors[3].gear == 3 && m->motors[4].effort == 9);
+    ctn_model_free(m), ctn_scene_free(s);
+}
+END_TEST
+
+/// A class is what the one around it was when it was made: what a later <default> at the top says is not in it. Masses of MuJoCo.
+START_TEST(defaults_at_the_top)
+{
+    ctn_scene *const s =
+        read_mjcf("<mujoco><default><joint damping='0.3'/><default class='s'><joint armature='0.1'/></default></default>"
+                  "<default><geom density='500'/><default class='t'/></default>"
+                  "<worldbody><body><joint/>" BALL_GEOM "</body><body childclass='s'><joint/>" BALL_GEOM "</body>"
+                  "<body childclass='t'><joint/>" BALL_GEOM "</body></worldbody></mujoco>");
+    for (int k = 0; k < 3; k++) {
+        ck_assert_double_eq_tol(s->links[k].mass, k == 1 ? 4.1887902047863905 : 2.0943951023931953, 1e-14);
+        ck_assert_double_eq(s->links[k].joint.damping[0], 0.3);
+    }
+    ctn_scene_free(s);
+}
+END_TEST
+
+/// A damper is told how much it brakes, nothing at first.
+START_TEST(damper)
+{
+    ctn_scene *const s = read_mjcf("<mujoco><worldbody><body><joint name='j'/>" BALL_GEOM "</body></worldbody><actuator>"
+                                   "<damper joint='j' kv='4' ctrlrange='0 1' gear='2'/></actuator></mujoco>");
+    ck_assert_int_eq(s->nmotor, 1);
+    ck_assert(s->motors[0].type == MOTOR_VELOCITY && s->motors[0].kd == 0 && s->motors[0].gear == 2);
+    ck_assert(strstr(ctn_scene_warnings(s), "a damper, whose control is how much it brakes, 1 time") != 0);
+    ctn_scene_free(s);
+}
+END_TEST
+
 /// On sites they are thrusters: a force in the site's axes with a torque along it, or a torque alone.
 START_TEST(thrusters)
 {
@@ -380,6 +495,11 @@ static const struct {
     {"<mujoco>\n<default class='x'/>\n<worldbody/></mujoco>", 2, 1, "at the top it is the class main"},
     {"<mujoco>\n<default><default class='x'/>\n<default class='x'/></default><worldbody/></mujoco>", 3, 1,
      "there already, in line 2"},
+    {"<mujoco>\n<default><default class='main'/></default><worldbody/></mujoco>", 2, 10, "main is the class at the top"},
+    {"<mujoco><worldbody><body><joint name='j'/>" BALL_GEOM "</body></worldbody>\n<actuator><position joint='j' kv='1' "
+     "dampratio='1'/></actuator></mujoco>",
+     2, 38, "dampratio: there is kv already"},
+    {"<mujoco>\n<default><position dampratio='-1'/></default><worldbody/><actuator/></mujoco>", 2, 20, "expected a number >= 0"},
     {"<mujoco>\n<compiler coordinate='global'/><worldbody/></mujoco>", 2, 11, "global ones are not read"},
     {"<mujoco>\n<compiler eulerseq='xyw'/><worldbody/></mujoco>", 2, 11, "three of x, y, z"},
     {"<mujoco>\n<compiler inertiafromgeom='false'/><worldbody><body><joint/>" BALL_GEOM "</body></worldbody></mujoco>", 2, 47,
@@ -808,6 +928,10 @@ int main(void)
     tcase_add_test(good, geoms);
     tcase_add_test(good, joints);
     tcase_add_test(good, actuators);
+    tcase_add_loop_test(good, laws_of_actuators, 0, LENGTH(laws));
+    tcase_add_test(good, damping_ratios);
+    tcase_add_test(good, defaults_at_the_top);
+    tcase_add_test(good, damper);
     tcase_add_test(good, thrusters);
     tcase_add_test(good, home);
     tcase_add_loop_test(good, friction_of_pairs, 0, LENGTH(touching));

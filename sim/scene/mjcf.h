@@ -9,11 +9,12 @@ typedef struct mjcf_pose {
     double p[3], q[4];  // m, unit quaternion w x y z
 } mjcf_pose;
 
-/// A <default>: what elements of a class have that do not say it themselves.
+/// A <default>: what elements of a class have that do not say it themselves. Each one at the top goes on from the one before, and
+/// the last of them is `main`.
 typedef struct mjcf_class {
     const char *name;
     xml_element *element;  // NULL: `main`, where the file has none
-    int up;                // the class around it, -1: this is `main`
+    int up;                // the class that it was copied from, -1: none
 } mjcf_class;
 
 /// An element, and the class that speaks for it, -1: none.
@@ -124,7 +125,7 @@ typedef struct mjcf {
     mjcf_joint *joints;
     mjcf_geom *geoms;
     mjcf_site *sites;
-    int nclass, nscope, nbody, njoint, ngeom, nsite;
+    int nclass, main, nscope, nbody, njoint, ngeom, nsite;
     name_table class_names;
     mjcf_assets meshes, materials, fields;
     mjcf_floor floor;
@@ -156,7 +157,7 @@ const xml_attribute *mjcf_find(mjcf *m, mjcf_item of, const char *name);
 const char *mjcf_value(mjcf *m, mjcf_item of, const char *name);
 bool mjcf_numbers(mjcf *m, mjcf_item of, const char *name, int count, const double *fallback, double *x);
 
-enum { MJCF_MOST_NUMBERS = 8 };
+enum { MJCF_MOST_NUMBERS = 10 };
 
 /// Up to `most` numbers, of which an element that gives fewer than its class changes the first ones. Returns how many, -1:
 /// reported.

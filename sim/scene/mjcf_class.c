@@ -20,59 +20,65 @@ static bool add_class(mjcf *m, xml_element *e, const char *name, int up)
     return true;
 }
 
-/// All <default> at the top are one class, `main`.
-static xml_element *join_main(mjcf *m)
+/// The classes within a <default> at the top. Each is what the one around it was when it was made: so what follows at the top in
+/// another <default> is not in it.
+static bool read_section(mjcf *m, xml_element *top)
 {
-    xml_element *const main = xml_next(m->r->root->child, "default");
-    for (xml_element *e = main; e; e = xml_next(e->next, "default")) {
-        const char *const name = xml_value(e, "class");
-        if (name && *name && strcmp(name, "main") != 0)
-            robot_bad(m->r, e->at, "<default>: at the top it is the class main; put '%s' inside of it", printable(name).text);
-        if (e == main || !e->child) continue;
-        for (xml_element *c = e->child; c; c = c->next) c->up = main;
-        if (main->last) main->last->next = e->child;
-        else main->child = e->child;
-        main->last = e->last, e->child = e->last = NULL;
-    }
-    return main;
-}
-
-bool mjcf_read_classes(mjcf *m)
-{
-    robot *const r = m->r;
-    xml_element *const main = join_main(m);
-    int count = 1;
-    for (xml_element *e = main; e;) {
-        count += !strcmp(e->name, "default");
-        if (e->child) e = e->child;
-        else {
-            while (e != main && !e->next) e = e->up;
-            e = e == main ? NULL : e->next;
-        }
-    }
-    m->class_names = (name_table){.name = class_name, .of = m};
-    m->classes = reader_alloc(r->s->r, (size_t)count * sizeof *m->classes);
-    if (!m->classes || !add_class(m, main, "main", -1)) return false;
-    if (!main) return r->good;
-    int in = 0;  // the class whose elements we are among
-    for (xml_element *e = main->child; e;) {
+    int in = m->nclass - 1;  // the class whose elements we are among
+    for (xml_element *e = top->child; e;) {
         bool inside = false;
         if (!strcmp(e->name, "default")) {
-            const char *const name = robot_need(r, e, "class");
+            const char *const name = robot_need(m->r, e, "class");
             inside = name && add_class(m, e, name, in) && e->child;
         }
         if (inside) {
             in = m->nclass - 1, e = e->child;
             continue;
         }
-        while (!e->next && e->up != main) {
-            e = e->up;
-            if (m->classes[in].element != main) in = m->classes[in].up;
-        }
+        while (!e->next && e->up != top) e = e->up, in = m->classes[in].up;
         e = e->next;
     }
-    xml_use_all(main);
-    return r->good;
+    xml_use_all(top);
+    return m->r->good;
+}
+
+static int count_classes(const xml_element *top)
+{
+    int count = 1;
+    for (const xml_element *e = top; e;) {
+        count += !strcmp(e->name, "default");
+        if (e->child) {
+            e = e->child;
+            continue;
+        }
+        while (e != top && !e->next) e = e->up;
+        e = e == top ? NULL : e->next;
+    }
+    return count;
+}
+
+bool mjcf_read_classes(mjcf *m)
+{
+    robot *const r = m->r;
+    xml_element *const root = r->root;
+    int count = 1;
+    for (xml_element *e = xml_next(root->child, "default"); e; e = xml_next(e->next, "default")) count += count_classes(e);
+    m->class_names = (name_table){.name = class_name, .of = m};
+    m->classes = reader_alloc(r->s->r, (size_t)count * sizeof *m->classes);
+    if (!m->classes) return false;
+    m->main = -1;
+    for (xml_element *e = xml_next(root->child, "default"); e; e = xml_next(e->next, "default")) {
+        const char *const name = xml_value(e, "class");
+        if (name && *name && strcmp(name, "main") != 0)
+            return robot_bad(r, e->at, "<default>: at the top it is the class main; put '%s' inside of it", printable(name).text);
+        m->classes[m->nclass++] = (mjcf_class){.name = "main", .element = e, .up = m->main};
+        m->main = m->nclass - 1;
+        if (!read_section(m, e)) return false;
+    }
+    const int other = name_table_find(&m->class_names, "main");
+    if (other >= 0) return robot_bad(r, m->classes[other].element->at, "<default>: main is the class at the top");
+    if (m->main < 0) m->classes[m->main = m->nclass++] = (mjcf_class){.name = "main", .up = -1};
+    return name_table_add(&m->class_names, m->main) || out_of_memory(r->s);
 }
 
 int mjcf_find_class(mjcf *m, xml_element *e, const char *attribute, int inherited)
@@ -93,7 +99,7 @@ int mjcf_find_class(mjcf *m, xml_element *e, const char *attribute, int inherite
 
 mjcf_item mjcf_item_of(mjcf *m, xml_element *e, int inherited)
 {
-    return (mjcf_item){.element = e, .class = mjcf_find_class(m, e, "class", inherited >= 0 ? inherited : 0)};
+    return (mjcf_item){.element = e, .class = mjcf_find_class(m, e, "class", inherited >= 0 ? inherited : m->main)};
 }
 
 char *mjcf_text(mjcf *m, size_t length)

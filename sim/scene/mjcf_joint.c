@@ -134,7 +134,7 @@ static void tell_joint(mjcf *m, const mjcf_joint *j, const motion *d)
         tell_limits(m, of, d);
         tell_effort(m, of);
     }
-    if (d->ref != 0 && !(m->key && xml_find(m->key, "qpos"))) {
+    if (d->ref != 0) {
         if (d->type == HINGE) say_angle(r, "q0", d->ref, at);
         else say_number(r, "q0", d->ref, at);
     }
