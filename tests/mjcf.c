@@ -446,6 +446,16 @@ START_TEST(home)
     EXACT(moving->links[0].joint.v0, 3);
     ctn_scene_free(moving);
 
+    ctn_scene *const turned =
+        read_mjcf(  // mj_resetDataKeyframe of MuJoCo 4.0.0; the joint of a body comes before those within it
+            "<mujoco><worldbody><body><body><joint/>" BALL_GEOM "</body><joint type='ball'/>" BALL_GEOM
+            "</body><body><freejoint/>" BALL_GEOM
+            "</body></worldbody><keyframe><key qpos='0 0 0 0 0.5 1 2 3 0 3 4 0'/></keyframe></mujoco>");
+    EXACT(turned->links[0].joint.q0, 1, 0, 0, 0);
+    EXACT(turned->links[1].joint.q0, 0.5);
+    NEAR(turned->links[2].joint.q0, 1e-15, 1, 2, 3, 0, 0.6, 0.8, 0);
+    ctn_scene_free(turned);
+
     // what a recording keeps of it is enough
     ctn_error err = {0};
     ctn_scene *const again = scene_from_files(s->files, s->nfile, &err);

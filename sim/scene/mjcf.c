@@ -265,11 +265,8 @@ static void find_key(mjcf *m)
     m->key = NULL;
 }
 
-static void tell_numbers(mjcf *m, const char *key, const char *name)
+static void tell_words(robot *r, const char *key, const xml_attribute *a)
 {
-    robot *const r = m->r;
-    const xml_attribute *const a = xml_find(m->key, name);
-    if (!a) return;
     say_open(r, key, NODE_SEQUENCE, a->at);
     for (const char *p = a->value; *(p += strspn(p, " \t\r\n"));) {
         char word[64];
@@ -281,13 +278,45 @@ static void tell_numbers(mjcf *m, const char *key, const char *name)
     say_close(r);
 }
 
+static int count_words(const char *p)
+{
+    int n = 0;
+    for (; *(p += strspn(p, " \t\r\n")); n++) p += strcspn(p, " \t\r\n");
+    return n;
+}
+
+/// Quaternions of any length, and no turn where that is 0, as in MuJoCo. What has another number of words is an error of the scene.
+static void tell_coordinates(mjcf *m, const xml_attribute *a)
+{
+    robot *const r = m->r;
+    int n = 0;
+    for (int i = 0; i < m->njoint; i++) n += m->joints[i].nq;
+    if (!n || count_words(a->value) != n) {
+        tell_words(r, "q", a);
+        return;
+    }
+    double *const x = reader_alloc(r->s->r, (size_t)n * sizeof *x);
+    if (x && robot_list(r, a, n, n, x)) {
+        double *q = x;
+        for (int b = 1; b < m->nbody; b++) {
+            for (int i = m->bodies[b].first_joint; i >= 0; q += m->joints[i].nq, i = m->joints[i].next) {
+                double *const turn = q + m->joints[i].nq - 4;
+                if (m->joints[i].nq > 1 && !normalise(turn, 4)) turn[0] = 1, turn[1] = turn[2] = turn[3] = 0;
+            }
+        }
+        say_numbers(r, "q", x, n, a->at);
+    }
+    free(x);
+}
+
 static void tell_state(mjcf *m)
 {
     if (!m->key || (!xml_find(m->key, "qpos") && !xml_find(m->key, "qvel"))) return;
     xml_value(m->key, "name"), xml_value(m->key, "time");
     say_open(m->r, "state", NODE_MAPPING, m->key->at);
-    tell_numbers(m, "q", "qpos");
-    tell_numbers(m, "v", "qvel");
+    const xml_attribute *const q = xml_find(m->key, "qpos"), *const v = xml_find(m->key, "qvel");
+    if (q) tell_coordinates(m, q);
+    if (v) tell_words(m->r, "v", v);
     say_close(m->r);
 }
 

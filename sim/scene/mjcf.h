@@ -32,8 +32,9 @@ typedef struct mjcf_scope {
 typedef struct mjcf_joint {
     mjcf_item item;
     int scope, next;
-    const char *link;      // that it moves, once it has been told; NULL before
-    bool one_dof, driven;  // a hinge or slide; a motor has been told of it
+    const char *link;  // that it moves, once it has been told; NULL before
+    int nq;            // likewise: 1 of a hinge or slide, 4 of a ball, 7 of a free one
+    bool driven;       // a motor has been told of it
 } mjcf_joint;
 
 /// How a geom touches.

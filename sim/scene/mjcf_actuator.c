@@ -191,7 +191,7 @@ static mjcf_joint *find_joint(mjcf *m, mjcf_item of, const char **why)
     for (int i = 0; name && i < m->njoint; i++) {
         const char *const other = xml_value(m->joints[i].item.element, "name");
         if (!other || strcmp(other, name) != 0) continue;
-        *why = !m->joints[i].one_dof ? "its joint is neither a hinge nor a slide"
+        *why = m->joints[i].nq != 1 ? "its joint is neither a hinge nor a slide"
                : m->joints[i].driven ? "its joint has one already"
                                      : NULL;
         return *why ? NULL : &m->joints[i];

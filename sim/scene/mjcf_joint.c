@@ -201,7 +201,7 @@ bool mjcf_tell_joints(mjcf *m, mjcf_body *b)
                              printable(b->name).text, printable(parent->name).text);
         const char *const name = last ? b->name : link_name(m, b, j, number);
         if (!name) return false;
-        j->link = name, j->one_dof = d.type == HINGE || d.type == SLIDE;
+        j->link = name, j->nq = d.type == FREE ? 7 : d.type == BALL ? 4 : 1;
         const mjcf_pose zero = at_zero(&start, &d, b->origin);
         open_link(r, name, above, &zero, j->item.element->at);
         tell_joint(m, j, &d);

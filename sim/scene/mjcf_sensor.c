@@ -120,7 +120,7 @@ static const char *find_joint(mjcf *m, const char *name, int on, mjcf_place *to)
     for (int i = 0; name && i < m->njoint; i++) {
         const mjcf_joint *const j = &m->joints[i];
         if (!is_called(j->item.element, name)) continue;
-        if (j->one_dof != (on != ON_BALL))
+        if ((j->nq == 1) != (on != ON_BALL))
             return on == ON_BALL ? "its joint is no ball" : "its joint is neither a hinge nor a slide";
         if (on == ON_ACTUATOR && !j->driven) return "its actuator is none here";
         to->link = j->link;
