@@ -851,6 +851,39 @@ START_TEST(sensors)
 }
 END_TEST
 
+/// Principal axes of bodies: body_iquat of MuJoCo 4.0.0, which ends its turns at 1e-6.
+START_TEST(principal_axes)
+{
+    static const struct {
+        const char *body;
+        double q[4];
+    } bodies[] = {
+        {"<inertial pos='0 0 0' quat='1 2 3 4' mass='1' diaginertia='1 2 2.5'/>",
+         {0.18257419, 0.36514837, 0.54772256, 0.73029674}},
+        {"<inertial pos='0 0 0' mass='1' fullinertia='1 2 2.5 .1 .2 .3'/>", {0.16614751, 0.73397173, 0.14137253, 0.64319072}},
+        {"<inertial pos='0 0 0' mass='1' fullinertia='1 2 2.5 0 0 0'/>", {0, 0.70710678, 0, 0.70710678}},
+        {"<geom type='box' size='.1 .2 .3' euler='10 20 30'/><geom size='.1' mass='0'/>",
+         {0.94371436, 0.12767944, 0.14487813, 0.26853582}},
+        {"<geom type='box' size='.1 .2 .3' euler='10 20 30'/><geom size='.1' pos='.3 .2 0'/>",
+         {0.97322989, 0.03443802, 0.22125475, -0.05180682}},
+        {"<geom type='capsule' size='.1' fromto='0 0 0 .1 .2 .3'/>", {0.31481445, 0.84894846, -0.42447423, 0}},
+    };
+    for (size_t k = 0; k < sizeof bodies / sizeof *bodies; k++) {
+        char text[512];
+        snprintf(text, sizeof text,
+                 "<mujoco><worldbody><body name='b'><freejoint/>%s</body></worldbody><sensor><framequat objtype='body' "
+                 "objname='b'/></sensor></mujoco>",
+                 bodies[k].body);
+        ctn_scene *const s = read_mjcf(text);
+        ck_assert_msg(s->nsensor == 1 && !ctn_scene_warning_count(s), "%s", ctn_scene_warnings(s));
+        const double side = s->sensors[0].axes[0] * bodies[k].q[0] < 0 ? -1 : 1;
+        for (int i = 0; i < 4; i++)
+            ck_assert_msg(fabs(side * s->sensors[0].axes[i] - bodies[k].q[i]) < 1e-6, "%s: %g", text, s->sensors[0].axes[i]);
+        ctn_scene_free(s);
+    }
+}
+END_TEST
+
 /// Sensors of touch in a scene with a ground: on sites that are balls.
 START_TEST(touch)
 {
@@ -955,6 +988,7 @@ int main(void)
     tcase_add_checked_fixture(files, make_folder, remove_folder);
     tcase_add_test(files, sensors);
     tcase_add_test(files, touch);
+    tcase_add_test(good, principal_axes);
     tcase_add_test(files, mistake_in_part);
     tcase_add_test(files, part_of_a_scene);
     tcase_add_test(files, free_base);

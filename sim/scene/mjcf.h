@@ -207,6 +207,10 @@ void mjcf_tell_form(mjcf *m, const scene_shape *shape, const char *file, documen
 const char *mjcf_asset_path(mjcf *m, const char *file);
 bool mjcf_read_masses(mjcf *m);
 
+/// The frame of a body in its centre of mass, with the principal axes in MuJoCo's order: of its <inertial> as that has it, of a
+/// single geom the geom's, else by turns of the inertia. Returns why there is none, else NULL.
+const char *mjcf_inertial_frame(mjcf *m, const mjcf_body *b, mjcf_pose *at);
+
 // ---- what touches: mjcf_contact.c
 
 bool mjcf_read_touch(mjcf *m, mjcf_item of, mjcf_touch *t);

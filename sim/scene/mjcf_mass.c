@@ -54,6 +54,64 @@ static void turn_away(double A[3][3], double V[3][3], int i, int j)
     }
 }
 
+/// The larger one of two moments comes first: a quarter turn about the third axis.
+static void sort_axes(double e[3], int k, double q[4])
+{
+    double turn[4] = {sqrt(0.5)};
+    if (e[k] * (1 + 1e-12) >= e[k + 1]) return;
+    const double smaller = e[k];
+    e[k] = e[k + 1], e[k + 1] = smaller;
+    turn[1 + (k + 2) % 3] = turn[0];
+    quaternion_product(q, turn, q);
+}
+
+/// Principal axes as a turn q from z, by Jacobi's method, the largest entry off the diagonal first; then in falling order. With
+/// this order of turns the axes point where MuJoCo's do.
+static void principal_axes(const double I[6], double q[4])
+{
+    double D[6];
+    q[0] = 1, q[1] = q[2] = q[3] = 0;
+    memcpy(D, I, sizeof D);
+    for (int turns = 0; turns < 100; turns++) {
+        static const int row[3] = {1, 0, 0}, column[3] = {2, 2, 1}, off[3] = {5, 4, 3};  // by the axis of the turn
+        const double back[4] = {q[0], -q[1], -q[2], -q[3]};
+        turned_inertia(back, I, D);
+        const double xy = fabs(D[3]), xz = fabs(D[4]), yz = fabs(D[5]);
+        const int k = xy > xz && xy > yz ? 2 : xz > yz ? 1 : 0;
+        if (!(fabs(D[off[k]]) > 1e-16 * (D[0] + D[1] + D[2]))) break;
+        const double tau = (D[column[k]] - D[row[k]]) / (2 * D[off[k]]), side = tau >= 0 ? 1 : -1;
+        const double t = side / (fabs(tau) + sqrt(1 + tau * tau)), c = 1 / sqrt(1 + t * t);
+        const double half = sqrt(0.5 - 0.5 * c) * (k == 1 ? side : -side);
+        double turn[4] = {sqrt(1 - half * half)};
+        turn[1 + k] = half;
+        quaternion_product(q, turn, q);
+        normalise(q, 4);
+    }
+    sort_axes(D, 0, q), sort_axes(D, 1, q), sort_axes(D, 0, q);
+}
+
+const char *mjcf_inertial_frame(mjcf *m, const mjcf_body *b, mjcf_pose *at)
+{
+    const mjcf_geom *only = NULL;
+    int count = 0;
+    const bool given = b->inertial && m->mass_from != MASS_OF_GEOMS;
+    memcpy(at->p, b->mass.com, sizeof at->p);
+    for (int i = b->first_geom; i >= 0; i = m->geoms[i].next)
+        if (m->geoms[i].massive) only = &m->geoms[i], count++;
+    if (given && !xml_find(b->inertial, "fullinertia")) {
+        mjcf_pose pose;
+        if (!mjcf_read_pose(m, (mjcf_item){b->inertial, -1}, &pose)) return "its body's inertia cannot be read";
+        memcpy(at->q, pose.q, sizeof at->q);
+    } else if (!given && count == 1 && only->file) {
+        return "it is of the principal axes of a mesh; take xbody, or give the body an <inertial>";
+    } else if (!given && count == 1) {
+        memcpy(at->q, only->shape.rotation, sizeof at->q);
+    } else {
+        principal_axes(b->mass.inertia, at->q);
+    }
+    return NULL;
+}
+
 /// Principal moments below `least` are made that.
 static void bound_inertia(double I[6], double least)
 {

@@ -88,7 +88,7 @@ static int find_body(const mjcf *m, const char *name)
     return name && !strcmp(name, "world") ? 0 : -1;
 }
 
-/// Of a frame: a site, the frame of a body, or one in its centre of mass, whose axes are not known here.
+/// Of a frame: a site, the frame of a body, or one in its centre of mass along its principal axes.
 static const char *find_frame(mjcf *m, xml_element *e, ctn_sensor_type type, mjcf_place *to)
 {
     const char *const of = xml_value(e, "objtype"), *const name = xml_value(e, "objname");
@@ -97,10 +97,11 @@ static const char *find_frame(mjcf *m, xml_element *e, ctn_sensor_type type, mjc
     if (of && !strcmp(of, "site")) return mjcf_find_site(m, name, to);
     const bool centre = of && !strcmp(of, "body");
     if (!of || (!centre && strcmp(of, "xbody") != 0)) return "it is neither of a site nor of a body";
-    if (centre && type == CTN_SENSE_ORIENTATION) return "it is of the principal axes of a body; take xbody";
     const int body = find_body(m, name);
     if (body < 0) return "there is no such body";
-    if (centre) memcpy(pose.p, m->bodies[body].mass.com, sizeof pose.p);
+    if (centre && type != CTN_SENSE_ORIENTATION) memcpy(pose.p, m->bodies[body].mass.com, sizeof pose.p);
+    const char *const why = centre && type == CTN_SENSE_ORIENTATION ? mjcf_inertial_frame(m, &m->bodies[body], &pose) : NULL;
+    if (why) return why;
     return on_body(m, body, &pose, to);
 }
 
