@@ -10,6 +10,7 @@ enum sensor_need {
     SENSOR_ACCELERATIONS = 2,  // accelerations of joints and bodies, and so forces
     SENSOR_SPRINGS = 4,        // energy of springs
     SENSOR_CONTACTS = 8,       // what contact points feel
+    SENSOR_REACTIONS = 16,     // what acts on bodies, and their accelerations
 };
 
 typedef struct model_sensor {
@@ -22,6 +23,10 @@ typedef struct model_sensor {
     double to_p[3];            // the other point, in the frame of to_body
     int first_body, end_body;  // of a tree; of all links it has those that are fixed to the world, too
     bool whole;
+    // of a reaction: what the joint carries, these bodies and the loads on these links; of a link that is fixed also a part of its
+    // body
+    const bool *carries_body, *carries_link;  // [nbody], [nlink]; NULL: of another type
+    double part_mass, part_h[3], part_I[6];   // kg, kg m, kg m^2: about the origin of the body, in its frame
 } model_sensor;
 
 #endif

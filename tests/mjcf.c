@@ -93,9 +93,9 @@ START_TEST(sensors_as_mujoco)
     ctn_model *const m = ctn_model_create(scene, &err);
     ctn_dynamics *const dyn = ctn_dynamics_create(m, "scalar", &err);
     cJSON *const golden = golden_json("mjcf", "sensors.json");
-    double q[20], v[20], out[80];
+    double q[20], v[20], out[120];
     const int n = ctn_model_sensor_numbers(m);
-    ck_assert_int_eq(ctn_model_nsensor(m), 24);
+    ck_assert_int_eq(ctn_model_nsensor(m), 34);
     ctn_model_initial_state(m, q, v);
     ctn_sensors(dyn, 1, q, v, NULL, out);
     double *const expected = golden_numbers(golden, "sensordata", n);

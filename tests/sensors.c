@@ -43,6 +43,12 @@ static char *sensed_scene(uint64_t seed, const random_options *options)
             if (t >= CTN_SENSE_DISTANCE) fprintf(out, ", to_link: %s, to_point: [%.17g, 0.1, -0.2]", other->name, p[1]);
             fprintf(out, "}\n");
         }
+        for (int t = CTN_SENSE_REACTION_FORCE; t <= CTN_SENSE_REACTION; t++) {
+            fprintf(out, "  - {name: %s-%s, type: %s, link: %s, euler: [0.3, -0.2, %.17g]", ctn_sensor_type_name(t), k->name,
+                    ctn_sensor_type_name(t), k->name, p[0]);
+            if (t != CTN_SENSE_REACTION_FORCE) fprintf(out, ", point: [%.17g, %.17g, %.17g]", p[0], p[1], p[2]);
+            fprintf(out, "}\n");
+        }
         for (int t = CTN_SENSE_COM; t <= CTN_SENSE_POTENTIAL_ENERGY && k->nv; t++)
             fprintf(out, "  - {name: %s-%s, type: %s, link: %s}\n", ctn_sensor_type_name(t), k->name, ctn_sensor_type_name(t),
                     k->name);
@@ -284,6 +290,125 @@ START_TEST(joint_forces)
         ck_assert_msg(error < 1e-8, "seed %llu: %g", (unsigned long long)seed, error);
         free(force), leave(&x);
     }
+}
+END_TEST
+
+/// Adds sign times a reaction to w: torque and force, world axes, torques about the world's origin.
+static void add_reaction(const place *x, const char *link, double sign, double w[6])
+{
+    const double *const q = of(x, x->now, CTN_SENSE_ORIENTATION, link), *const own = of(x, x->now, CTN_SENSE_REACTION, link);
+    const double back[4] = {q[0], -q[1], -q[2], -q[3]}, *const p = of(x, x->now, CTN_SENSE_POSITION, link);
+    double n[3], f[3];
+    into_axes(back, own, n), into_axes(back, own + 3, f);
+    for (int k = 0; k < 3; k++) {
+        w[k] += sign * (n[k] + p[(k + 1) % 3] * f[(k + 2) % 3] - p[(k + 2) % 3] * f[(k + 1) % 3]);
+        w[3 + k] += sign * f[k];
+    }
+}
+
+static void cross_add(const double a[3], const double b[3], double sign, double x[3])
+{
+    for (int k = 0; k < 3; k++) x[k] += sign * (a[(k + 1) % 3] * b[(k + 2) % 3] - a[(k + 2) % 3] * b[(k + 1) % 3]);
+}
+
+/// y += M x, or M' x; M row-major.
+static void mul_add(const double M[9], bool transposed, const double x[3], double y[3])
+{
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < 3; k++) y[i] += M[transposed ? 3 * k + i : 3 * i + k] * x[k];
+}
+
+/// The wrench that moves link l as it does, its weight taken off, about the world's origin.
+static void moving_wrench(const place *x, int l, const double *R, const double *p, const double *twist,
+                          const double *acceleration, double w[6])
+{
+    const ctn_link *const k = ctn_model_link(x->m, l);
+    const double *const I = k->inertia, full[9] = {I[0], I[3], I[4], I[3], I[1], I[5], I[4], I[5], I[2]};
+    double c[3] = {0}, u[3] = {0}, own[3] = {0}, al[3] = {0}, L[3] = {0}, N[3] = {0}, f[3], g[3];
+    ctn_model_gravity(x->m, g);
+    mul_add(R, false, k->com, c), cross_add(twist, c, 1, u);
+    for (int i = 0; i < 3; i++) f[i] = acceleration[3 + i] - g[i];
+    cross_add(acceleration, c, 1, f), cross_add(twist, u, 1, f);
+    for (int i = 0; i < 3; i++) f[i] *= k->mass, c[i] += p[i];
+    mul_add(R, true, twist, own), mul_add(R, true, acceleration, al);  // I al + w x I w, link axes
+    mul_add(full, false, own, L), mul_add(full, false, al, N), cross_add(own, L, 1, N);
+    mul_add(R, false, N, w), cross_add(c, f, 1, w);
+    for (int i = 0; i < 3; i++) w[3 + i] += f[i];
+}
+
+/// A reaction does along its joint what the joint force does, but for what turns the rotor. What holds a link, less what it holds
+/// of others, moves it: where no loads act on links.
+START_TEST(reactions)
+{
+    static const random_options unloaded = {.links = 8, .passive = true, .smooth = true, .motors = 3};
+    FOR_SEEDS(seed, 60)
+    {
+        const bool loaded = seed % 2;
+        place x = place_of(seed, loaded ? &kinds[seed / 2 % KINDS] : &unloaded);
+        const int nlink = ctn_model_nlink(x.m), nv = x.nv;
+        double *const J = calloc(6 * (size_t)nv + 30 * (size_t)nlink, sizeof *J), *const R = J + 6 * nv, *const p = R + 9 * nlink,
+                      *const twist = p + 3 * nlink, *const a = twist + 6 * nlink, *const w = a + 6 * nlink, error = 0;
+        ctn_forward_kinematics(x.dyn, 1, x.q, R, p);
+        ctn_link_twists(x.dyn, 1, x.q, x.v, twist), ctn_link_accelerations(x.dyn, 1, x.q, x.v, x.a, a);
+        for (int l = 0; l < nlink; l++) {
+            const ctn_link *const k = ctn_model_link(x.m, l);
+            const double *const both = of(&x, x.now, CTN_SENSE_REACTION, k->name);
+            ck_assert(!memcmp(both, of(&x, x.now, CTN_SENSE_REACTION_TORQUE, k->name), 3 * sizeof *both));
+            ck_assert(!memcmp(both + 3, of(&x, x.now, CTN_SENSE_REACTION_FORCE, k->name), 3 * sizeof *both));
+            add_reaction(&x, k->name, 1, w + 6 * l);
+            if (k->parent >= 0) add_reaction(&x, k->name, -1, w + 6 * k->parent);
+            double about[6] = {0};  // the link's origin
+            add_reaction(&x, k->name, 1, about), cross_add(p + 3 * l, about + 3, -1, about);
+            ctn_jacobian(x.dyn, 1, x.q, l, J);
+            for (int d = k->vadr; d < k->vadr + k->nv; d++) {
+                double power = 0, armature = 0;
+                for (int i = 0; i < 6; i++) power += J[i * nv + d] * about[i];
+                for (int i = 0; i < x.m->nbody; i++) {
+                    const ctn_body *const b = &x.m->bodies[i];
+                    if (d >= b->vadr && d < b->vadr + b->nv) armature = b->armature;
+                }
+                const double force = of(&x, x.now, CTN_SENSE_JOINT_FORCE, k->name)[d - k->vadr] - armature * x.a[d];
+                error = worse(error, fabs(power - force) / (1 + fabs(force)));
+            }
+        }
+        ck_assert_msg(error < 1e-8, "seed %llu: along joints %g", (unsigned long long)seed, error);
+        for (int l = 0; l < nlink && !loaded; l++) {
+            double moves[6] = {0};
+            moving_wrench(&x, l, R + 9 * l, p + 3 * l, twist + 6 * l, a + 6 * l, moves);
+            error = worse(error, off(w + 6 * l, moves, 6));
+        }
+        ck_assert_msg(error < 1e-8, "seed %llu: %g", (unsigned long long)seed, error);
+        free(J), leave(&x);
+    }
+}
+END_TEST
+
+/// A link that is fixed to a leg stands on the ground: the leg presses it with its own weight, and the ground holds both.
+START_TEST(reaction_of_a_foot)
+{
+    ctn_model *const m =
+        model_of("catena: 1\nground: true\nlinks:\n"
+                 "  - {name: leg, joint: {type: prismatic, axis: [0, 0, 1], q0: 0.1}, mass: 3, inertia: [1, 1, 1, 0, 0, 0]}\n"
+                 "  - {name: foot, parent: leg, position: [0.5, 0, 0], mass: 1, com: [0.1, 0, 0], inertia: [1, 1, 1, 0, 0, 0],\n"
+                 "     shapes: [{type: sphere, radius: 0.1}]}\n"
+                 "sensors:\n  - {name: cell, type: reaction, link: foot, euler: [180 deg, 0, 0]}\n"
+                 "  - {name: rail, type: reaction, link: leg}\n");
+    ctn_batch_config cfg = ctn_batch_config_default();
+    cfg.method = CTN_RADAU, cfg.dt = 0.01;
+    ctn_batch *const b = ctn_batch_create(m, &cfg, NULL);
+    const double g = 9.81, expected[12] = {0, 0.1 * g, 0, 0, 0, 3 * g, 0, 1.4 * g};
+    double x[12];
+    ctn_batch_step(b, 1000, NULL, NULL), ctn_batch_sensors(b, x, NULL);
+    for (int k = 0; k < 12; k++)
+        ck_assert_msg(fabs(x[k] - expected[k]) < 1e-6, "number %d: %.9g, not %.9g", k, x[k], expected[k]);
+    ctn_batch_free(b);
+    const ctn_parameter heavier = {.kind = CTN_MASS_SCALE, .index = 1};
+    ctn_error err;
+    cfg.parameters = &heavier, cfg.parameter_count = 1;
+    ck_assert_ptr_null(ctn_batch_create(m, &cfg, &err));
+    ck_assert_msg(strstr(err.message, "sensor 'cell': measures what holds a link that is fixed to another one") != 0, "%s",
+                  err.message);
+    ctn_model_free(m);
 }
 END_TEST
 
@@ -990,6 +1115,8 @@ static Suite *suite(void)
     tcase_add_test(t, rates);
     tcase_add_test(t, sums);
     tcase_add_test(t, joint_forces);
+    tcase_add_test(t, reactions);
+    tcase_add_test(t, reaction_of_a_foot);
     tcase_add_test(t, link_accelerations);
     tcase_add_test(t, rates_of_jacobians);
     tcase_add_test(t, names);

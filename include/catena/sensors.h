@@ -48,6 +48,10 @@ typedef enum ctn_sensor_type {
     // of the contact points of its link: of all, or of those whose places are within `radius` of the point
     CTN_SENSE_TOUCH,          // N, their normal forces together
     CTN_SENSE_CONTACT_FORCE,  // N, the force of the ground, normal and friction
+    // of what holds its link, a joint or what the link is fixed to: all that goes through it, own axes
+    CTN_SENSE_REACTION_FORCE,   // N, on the link
+    CTN_SENSE_REACTION_TORQUE,  // N m, likewise, about the point
+    CTN_SENSE_REACTION,         // both, the torque first
 } ctn_sensor_type;
 
 enum { CTN_SENSOR_NUMBERS = 7 };  // of one sensor, at most

@@ -5,7 +5,7 @@
 
 #define XYZ "x y z"
 #define QUATERNION "qw qx qy qz"
-enum { ACCELERATIONS = SENSOR_ACCELERATIONS };
+enum { ACCELERATIONS = SENSOR_ACCELERATIONS, REACTIONS = SENSOR_ACCELERATIONS | SENSOR_REACTIONS };
 
 const sensor_type sensor_types[SENSOR_TYPES] = {
     [CTN_SENSE_JOINT_POSITION] = {"joint_position", SENSOR_OF_JOINT, .needs = 0},
@@ -38,6 +38,9 @@ const sensor_type sensor_types[SENSOR_TYPES] = {
     [CTN_SENSE_ENERGY] = {"energy", SENSOR_OF_ALL, 1, "", "J", .needs = SENSOR_SPRINGS},
     [CTN_SENSE_TOUCH] = {"touch", SENSOR_OF_CONTACT, 1, "", "N", .needs = SENSOR_CONTACTS},
     [CTN_SENSE_CONTACT_FORCE] = {"contact_force", SENSOR_OF_CONTACT, 3, XYZ, "N", .needs = SENSOR_CONTACTS},
+    [CTN_SENSE_REACTION_FORCE] = {"reaction_force", SENSOR_OF_AXES, 3, XYZ, "N", .needs = REACTIONS},
+    [CTN_SENSE_REACTION_TORQUE] = {"reaction_torque", SENSOR_OF_FRAME, 3, XYZ, "N m", .needs = REACTIONS},
+    [CTN_SENSE_REACTION] = {"reaction", SENSOR_OF_FRAME, 6, "tx ty tz fx fy fz", "N m", "N", 3, REACTIONS},
 };
 
 int sensor_type_quaternion(ctn_sensor_type type) { return type == CTN_SENSE_ORIENTATION ? 0 : type == CTN_SENSE_POSE ? 3 : -1; }

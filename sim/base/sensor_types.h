@@ -28,7 +28,7 @@ typedef struct sensor_type {
     unsigned needs;  // sensor_need
 } sensor_type;
 
-enum { SENSOR_TYPES = CTN_SENSE_CONTACT_FORCE + 1 };
+enum { SENSOR_TYPES = CTN_SENSE_REACTION + 1 };
 extern const sensor_type sensor_types[SENSOR_TYPES];
 
 /// Where among the numbers of a type a quaternion begins; -1: it has none. Of joints: sim/model/sensors.c.

@@ -47,10 +47,18 @@ static double steps_of(double delay, double dt) { return ceil(delay / dt - 1e-9)
 
 ctn_status batch_sensing_check(const ctn_model *m, const ctn_batch_config *cfg, ctn_error *err)
 {
-    bool sizes = false;
-    for (int k = 0; k < cfg->parameter_count; k++) sizes = sizes || cfg->parameters[k].kind == CTN_TIME_STEP;
+    bool sizes = false, masses = false;
+    for (int k = 0; k < cfg->parameter_count; k++) {
+        sizes = sizes || cfg->parameters[k].kind == CTN_TIME_STEP;
+        masses = masses || cfg->parameters[k].kind == CTN_MASS_SCALE;
+    }
     for (int k = 0; k < m->nsensor; k++) {
         const ctn_sensor *const about = &m->sensors[k].about;
+        if (masses && m->sensors[k].part_mass > 0)
+            return fail(err, CTN_BAD_CONFIG,
+                        "sensor '%s': measures what holds a link that is fixed to another one, which goes without the parameter "
+                        "mass_scale; leave that out, or measure at a joint that moves",
+                        about->name);
         if (about->delay == 0) continue;
         if (sizes)
             return fail(err, CTN_BAD_CONFIG,

@@ -243,12 +243,13 @@ static void run_sensors(const lane_model *of, void *scratch, const model_sensor 
         body_poses(m, f.q, f.T);  // in the memory of aba()
         body_twists(m, f.T, f.v, f.V);
         if (needs & SENSOR_ACCELERATIONS) body_accelerations(m, f.T, f.V, f.v, f.acceleration, f.A);
-        if (needs & SENSOR_CONTACTS && m->ncontact) place_loads(m, state ? S.q : f.q, state ? S.v : f.v, &f.loads);
+        if (needs & (SENSOR_CONTACTS | SENSOR_REACTIONS) && m->nload) place_loads(m, state ? S.q : f.q, state ? S.v : f.v, &f.loads);
         double *row[LANES];
         const int lanes = count - c < LANES ? count - c : LANES;
         for (int k = 0; k < n; k++) {
             real out[CTN_SENSOR_NUMBERS];
             if (sensors[k].needs & SENSOR_CONTACTS) sense_contacts(m, &sensors[k], &R, &f.loads, out);
+            else if (sensors[k].needs & SENSOR_REACTIONS) sense_reaction(m, &sensors[k], &R, &x, &f.loads, out);
             else sense(m, &sensors[k], &x, out);
             for (int l = 0; l < LANES; l++)
                 row[l] = values + (size_t)(c + (l < lanes ? l : 0)) * (size_t)width + (size_t)sensors[k].about.first;

@@ -10,6 +10,7 @@
 #include "dynamics/kinematics.h"
 #include "forces/joint_forces.h"
 #include "forces/sensors.h"
+#include "integrators/reactions.h"
 #include "dynamics/derivatives.h"
 #include "integrators/block_step.h"
 #include "integrators/lane_run.h"

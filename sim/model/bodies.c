@@ -300,6 +300,22 @@ static void set_mass(ctn_body *o, const moments *M, mat T)
     if (M->mass > 0 || tr > 0) o->flags |= BODY_MASS;
 }
 
+void mass_of_links(const ctn_model *m, const ctn_scene *scene, const bool *which, int body, double *mass, double h[3],
+                   double I[6])
+{
+    moments M = {0};
+    for (int l = 0; l < m->nlink; l++) {
+        const ctn_frame *const F = &m->frames[l];
+        if (!which[l] || F->body != body) continue;
+        place at = {.body = body, .p = vec_of(F->p)};
+        for (int k = 0; k < 9; k++) at.R.m[k] = F->R[k];
+        add_mass(&M, &at, scene, l);
+    }
+    *mass = (double)M.mass;
+    for (int k = 0; k < 3; k++) h[k] = (double)M.h.x[k];
+    for (int k = 0; k < 6; k++) I[k] = (double)((k < 3 ? M.S[0] + M.S[1] + M.S[2] : 0) - M.S[k]);
+}
+
 /// Body `i` of the model by itself, and how its axes are turned. here: its frame as drafted; next: that of body i + 1, or NULL.
 static void make_body(drafts *d, int i, const place *here, const place *next)
 {

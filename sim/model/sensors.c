@@ -1,5 +1,6 @@
 /// Sensors of a model: compiled from those of a scene, and questions about them.
 #include "sim/base/sensor_types.h"
+#include "sim/model/bodies.h"
 #include "sim/model/model.h"
 #include "sim/scene/scene.h"
 
@@ -48,6 +49,21 @@ static int joint_body(const ctn_model *m, int link)
     return body;
 }
 
+/// What the joint of a link carries, or what is fixed to it holds: the link, and all that hangs on it. False: no memory.
+static bool sense_reactions(const ctn_model *m, const ctn_scene *scene, int link, model_sensor *to)
+{
+    bool *const bodies = calloc((size_t)m->nbody + 1, sizeof *bodies), *const links = calloc((size_t)m->nlink + 1, sizeof *links);
+    to->carries_body = bodies, to->carries_link = links;
+    if (!bodies || !links) return false;
+    for (int l = link; l < m->nlink; l++) {
+        const int up = m->links[l].parent;
+        links[l] = l == link || (up >= link && links[up]);
+        if (links[l] && m->links[l].nv) bodies[m->frames[l].body] = true;
+    }
+    if (!m->links[link].nv) mass_of_links(m, scene, links, to->body, &to->part_mass, to->part_h, to->part_I);
+    return true;
+}
+
 bool compile_sensors(ctn_model *m, const ctn_scene *scene)
 {
     m->sensors = calloc((size_t)scene->nsensor + 1, sizeof *m->sensors);
@@ -71,6 +87,10 @@ bool compile_sensors(ctn_model *m, const ctn_scene *scene)
         memcpy(to->about.to_point, s->to_point, sizeof s->to_point), memcpy(to->about.noise, s->noise, sizeof s->noise);
         if (type->of <= SENSOR_OF_MOTOR) sense_its_joint(m, s, to);
         else if (type->of < SENSOR_OF_TREE) sense_frames(m, s, to);
+        if (type->needs & SENSOR_REACTIONS && !sense_reactions(m, scene, s->link, to)) {
+            m->nsensor++;  // to be freed
+            return false;
+        }
         to->whole = s->link < 0, to->end_body = m->nbody;
         if (type->of == SENSOR_OF_TREE && s->link >= 0)
             to->first_body = joint_body(m, s->link), to->end_body = m->bodies[to->first_body].end;
@@ -81,7 +101,11 @@ bool compile_sensors(ctn_model *m, const ctn_scene *scene)
 
 void free_sensors(ctn_model *m)
 {
-    for (int k = 0; k < m->nsensor; k++) free((char *)(uintptr_t)m->sensors[k].about.name);
+    for (int k = 0; k < m->nsensor; k++) {
+        model_sensor *const s = &m->sensors[k];
+        free((char *)(uintptr_t)s->about.name);
+        free((bool *)(uintptr_t)s->carries_body), free((bool *)(uintptr_t)s->carries_link);
+    }
     free(m->sensors);
 }
 

@@ -17,6 +17,8 @@ static const struct {
     {"accelerometer", ON_SITE, CTN_SENSE_ACCELEROMETER},
     {"gyro", ON_SITE, CTN_SENSE_GYRO},
     {"velocimeter", ON_SITE, CTN_SENSE_VELOCIMETER},
+    {"force", ON_SITE, CTN_SENSE_REACTION_FORCE},
+    {"torque", ON_SITE, CTN_SENSE_REACTION_TORQUE},
     {"touch", ON_BALL_SITE, CTN_SENSE_TOUCH},
     {"jointpos", ON_HINGE, CTN_SENSE_JOINT_POSITION},
     {"jointvel", ON_HINGE, CTN_SENSE_JOINT_VELOCITY},
