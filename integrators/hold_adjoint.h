@@ -282,7 +282,7 @@ KERNEL bool kept_pullback(const lane_model *m, const ended_motion *E, hold_adjoi
     for (int k = 0; k < m->nwound; k++) H->wound[k] = after->wound[k];
     for (int r = 0, column = 0; r < m->nbody; r = m->bodies[r].end) {
         const lane_body *const top = &m->bodies[r];
-        const bool free = top->kind == JOINT_TRANSLATION;
+        const bool free = flies_free(top->kind, top->flags);
         const kept_motion *kept = &H->kept[r];
         const mask held = held_lanes(kept);
         const int first = column;

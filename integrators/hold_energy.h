@@ -154,6 +154,9 @@ FN kept_motion kept_of_tree(const solved_part *Q, tree_books B, real kinetic, ve
     return hold_tree(&B, larger(kinetic - whole, rset(0)), whole, middle, where);
 }
 
+/// Whether a tree moves as a whole by its translation alone. An armature of that is no mass of the tree: nothing is kept then.
+FN bool flies_free(int kind, unsigned flags) { return kind == JOINT_TRANSLATION && !(flags & BODY_ARMATURE); }
+
 /// Before a part of size h is committed: finds what trees are to keep of the velocities that it ends with, at their roots in kept
 /// [nbody].
 KERNEL void find_kept(const lane_model *m, const position_state *S, const solved_part *Q, real h, kept_motion *kept)
@@ -163,7 +166,7 @@ KERNEL void find_kept(const lane_model *m, const position_state *S, const solved
         const lane_body *const top = &m->bodies[r];
         kept[r].inner = kept[r].whole = rset(1), kept[r].middle = zero3();
         if (m->published) continue;  // that law is as it is
-        const bool free = top->kind == JOINT_TRANSLATION;
+        const bool free = flies_free(top->kind, top->flags);
         tree_books B = {rset(0), rset(0), no_flow(), rset(0)};
         real kinetic = rset(0);
         vec3 momentum = zero3();
@@ -217,7 +220,7 @@ KERNEL void hold_energy(const lane_model *m, position_state *S, const kept_motio
         const kept_motion H = kept[r];
         const mask takes = both(where, lt(H.inner, rset(1)));
         if (!any_of(takes)) continue;
-        for (int i = r; i < top->end; i++) hold_body(&H, &m->bodies[i], i == r && top->kind == JOINT_TRANSLATION, i, takes, S);
+        for (int i = r; i < top->end; i++) hold_body(&H, &m->bodies[i], i == r && flies_free(top->kind, top->flags), i, takes, S);
     }
 }
 

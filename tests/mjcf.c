@@ -173,6 +173,28 @@ START_TEST(as_scenes)
 }
 END_TEST
 
+/// Armature of a free joint and of a ball: qacc of MuJoCo 4.0.0.
+START_TEST(armatures)
+{
+    static const double q[] = {.1, .2, 1, .5, .5, -.5, .5, .7, .5, -.5, .5, .5}, v[] = {1, 2, 3, .4, .5, -.6, .7, .3, -.8, .9};
+    static const double expected[] = {-0.010030267161484988, -0.0054694630760824588, -8.5953909139740841,  -0.071934763610787544,
+                                      -0.68613720838294423,  0.015273894420287464,   -0.16788736800779858, 0.0091782682000344784,
+                                      -0.010835114972102867, 0.26576197474817365};
+    ctn_scene *const s = read_mjcf(
+        "<mujoco><default><joint armature='0.3'/></default><worldbody><body pos='0 0 1'><joint type='free'/>"
+        "<geom type='box' size='.1 .2 .3' pos='.1 0 .05' mass='2'/><body pos='0 0 .3'><joint axis='0 1 0'/>"
+        "<geom type='capsule' fromto='0 0 0 0 0 .3' size='.02' mass='.3'/><body pos='0 0 .3'><joint type='ball' armature='0.05'/>"
+        "<geom type='box' size='.1 .05 .02' pos='.1 0 0' mass='.2'/></body></body></body></worldbody></mujoco>");
+    ck_assert_str_eq(ctn_scene_warnings(s), "");
+    ctn_model *const m = ctn_model_create(s, NULL);
+    ctn_dynamics *const d = ctn_dynamics_create(m, "scalar", NULL);
+    double a[10];
+    ctn_aba(d, 1, q, v, NULL, a);
+    ck_assert_msg(relative_error(a, expected, 10) < 1e-13, "differs by %.3g", relative_error(a, expected, 10));
+    ctn_dynamics_free(d), ctn_model_free(m), ctn_scene_free(s);
+}
+END_TEST
+
 // ---- what the reader makes of it
 
 START_TEST(masses_of_geoms)
@@ -967,6 +989,7 @@ int main(void)
     tcase_add_loop_test(good, as_mujoco, 0, LENGTH(models));
     tcase_add_test(good, sensors_as_mujoco);
     tcase_add_loop_test(good, as_scenes, 0, LENGTH(pairs));
+    tcase_add_test(good, armatures);
     tcase_add_test(good, masses_of_geoms);
     tcase_add_test(good, geoms);
     tcase_add_test(good, joints);

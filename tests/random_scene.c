@@ -153,6 +153,7 @@ static void put_joint(writer *w, const plan *l, const random_options *o)
     if (l->joint == CTN_HELICAL) put(w, ", pitch: %.17g", l->pitch);
     if (o->passive && l->joint != CTN_FIXED) {
         put(w, ", damping: %.17g", l->damping);
+        if (l->joint == CTN_FREE && o->free_armature) put(w, ", armature: %.17g", l->armature);
         if (l->joint != CTN_FREE) {
             put(w, ", stiffness: %.17g, armature: %.17g, ", l->stiffness, l->armature);
             if (l->joint == CTN_BALL) put_array(w, "rest", l->rest, 4);

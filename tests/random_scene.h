@@ -20,6 +20,7 @@ typedef struct {
     int links;      // number of links
     bool floating;  // every tree starts with a free joint, and no other link hangs on the world
     bool passive;   // dampers, springs, armature, limits
+    bool free_armature;  // that of passive, of free joints, too
     bool chain;     // every link hangs on the one before
     bool no_gravity;
     bool conservative;  // no dampers even if passive
@@ -46,7 +47,7 @@ typedef struct {
 /// Forests for orders and errors: four links with all that acts and nothing that hits, with other loads from seed to seed.
 static inline random_options loaded_forest(uint64_t seed)
 {
-    return (random_options){.links = 4, .passive = true, .smooth = true, .springs = (int)(seed % 3), .wrenches = (int)(seed % 4)};
+    return (random_options){.links = 4, .passive = true, .smooth = true, .free_armature = seed % 2, .springs = (int)(seed % 3), .wrenches = (int)(seed % 4)};
 }
 
 /// A scene text of `seed`; the caller frees it.

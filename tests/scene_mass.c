@@ -282,7 +282,7 @@ START_TEST(joints_meet_inertia)
         ck_assert_msg(!scene, "%s", text);
         snprintf(words, sizeof words, "of link 'a' moves has none about %s, so", inertias[_i].about);
         ck_assert_msg(has_error(err.message, "t.yaml", 3, 5, words, false), "%s\nin\n%s", err.message, text);
-        ck_assert_int_eq(strstr(err.message, "armature") != NULL, strcmp(inertias[_i].joint, "free") != 0);
+        ck_assert_ptr_nonnull(strstr(err.message, "armature"));
         return;
     }
     ck_assert_msg(scene != NULL, "%s\nin\n%s", err.message, text);

@@ -156,7 +156,7 @@ static double off(const double *x, const double *y, int n)
 enum { KINDS = 4 };
 static const random_options kinds[KINDS] = {
     {.links = 7, .passive = true, .smooth = true},
-    {.links = 6, .floating = true, .passive = true, .smooth = true, .springs = 2},
+    {.links = 6, .floating = true, .passive = true, .smooth = true, .free_armature = true, .springs = 2},
     {.links = 6, .passive = true, .smooth = true, .wrenches = 2, .motors = 3},
     {.links = 8, .chain = true, .fluid = true},
 };

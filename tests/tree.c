@@ -195,7 +195,7 @@ static const mistake mistakes[] = {
     {no_axis, "link 0: axis: expected a direction, found a vector of length 0"},
     {parallel, "link 0: axis2: it is parallel to `axis`"},
     {flies, "link 1: a free joint hangs on the world only; the parent here is link 0"},
-    {springy, "link 0: stiffness: a free joint takes damping only"},
+    {springy, "link 0: stiffness: a free joint takes damping and armature only"},
     {unknown, "link 1: joint: there is no type 8"},
     {twice, "link 3: '3' is already the name of link 1"},
     {world, "link 1 ('world'): name: expected 1 to 255 bytes that are not 'world'"},

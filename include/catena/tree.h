@@ -33,7 +33,7 @@ typedef struct ctn_link_spec {
     double inertia[6];     // kg m^2 about the centre of mass, link axes: xx yy zz xy xz yz (matrix entries)
     double damping;        // >= 0, N m s/rad or N s/m, of each degree of freedom
     double stiffness;      // >= 0, N m/rad or N/m, towards coordinates of zero; not of free joints
-    double armature;       // >= 0, kg m^2 or kg; not of free joints
+    double armature;       // >= 0, kg m^2 or kg; of free joints both
     double q0[7];          // first coordinates; [0] NAN: zero, no rotation, of a free joint position and rotation
     double v0[6];          // first velocities
 } ctn_link_spec;

@@ -71,7 +71,7 @@ KERNEL void step_trees(void *context, int thread, int job)
     const ctn_body *const top = &w->model->bodies[tree->root];
     double sum[BOOKS] = {0};
     const solved_part Q = solution_in(w, 0);
-    const bool free = top->kind == JOINT_TRANSLATION;
+    const bool free = flies_free(top->kind, top->flags);
     book_lanes all;
     (void)thread;
     for (int s = tree->first; s >= 0; s = w->plan->segment[s].beside)
@@ -91,7 +91,7 @@ FN void hold_row(along_world *w, int block, int i, real *carried)
     const lane_body *const b = &w->rows[block].m.bodies[i];
     const kept_motion *const H = (const kept_motion *)carried;
     position_state S = as_position(&w->step[block].S);
-    hold_body(H, b, b->kind == JOINT_TRANSLATION, i, lt(H->inner, rset(1)), &S);
+    hold_body(H, b, flies_free(b->kind, b->flags), i, lt(H->inner, rset(1)), &S);
 }
 
 KERNEL void step_hold(void *context, int thread, int job)

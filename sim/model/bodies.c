@@ -77,8 +77,9 @@ static void joint_forces(ctn_body *o, const scene_joint *j, element e, int nv)
     for (int k = 0; k < nv; k++) o->damping[k] = j->damping[e.dof + k];
     o->limit[0] = -INFINITY, o->limit[1] = INFINITY;
     o->limit_k = j->limit_stiffness, o->limit_b = j->limit_damping;
-    if (j->type == CTN_FREE || e.dof > 2) return;  // free joints have six degrees of freedom, but dampers alone
-    o->stiffness = j->stiffness[e.dof], o->armature = j->armature[e.dof];
+    o->armature = j->armature[e.dof];
+    if (j->type == CTN_FREE || e.dof > 2) return;  // free joints have six degrees of freedom, but no springs
+    o->stiffness = j->stiffness[e.dof];
     o->friction = j->friction[e.dof], o->presliding = j->presliding[e.dof];
     if (e.kind == JOINT_BALL) {
         memcpy(o->rest, j->rest, sizeof o->rest);

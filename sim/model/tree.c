@@ -98,10 +98,9 @@ static bool take_joint(const planting *p, int i, const ctn_link_spec *l, scene_j
     if (type == CTN_UNIVERSAL && !take_direction(p, i, "axis2", l->axis2, 3, j->axis2)) return false;
     if (type == CTN_UNIVERSAL && !axes_apart(j->axis, j->axis2)) return bad_link(p, i, "axis2: it is parallel to `axis`");
     if (type == CTN_HELICAL) j->pitch = l->pitch;
-    if (type == CTN_FREE && l->stiffness + l->armature > 0)
-        return bad_link(p, i, "%s: a free joint takes damping only", l->stiffness > 0 ? "stiffness" : "armature");
-    for (int k = 0; k < nv; k++) j->damping[k] = l->damping;
-    for (int k = 0; k < nv && type != CTN_FREE; k++) j->stiffness[k] = l->stiffness, j->armature[k] = l->armature;
+    if (type == CTN_FREE && l->stiffness > 0) return bad_link(p, i, "stiffness: a free joint takes damping and armature only");
+    for (int k = 0; k < nv; k++) j->damping[k] = l->damping, j->armature[k] = l->armature;
+    for (int k = 0; k < nv && type != CTN_FREE; k++) j->stiffness[k] = l->stiffness;
     memcpy(j->v0, l->v0, (size_t)nv * sizeof *j->v0);
     if (isnan(l->q0[0])) return true;
     memcpy(j->q0, l->q0, (size_t)joint_nq(type) * sizeof *j->q0);

@@ -123,14 +123,13 @@ static void tell_joint(mjcf *m, const mjcf_joint *j, const motion *d)
         else mjcf_pass(&m->friction, at);
     }
     if (mjcf_find(m, of, "springdamper")) robot_warn(r, at, "ignored: springdamper; give the joint stiffness and damping");
+    if (has_number(m, of, "armature", &x)) say_number(r, "armature", x, mjcf_find(m, of, "armature")->at);
     const bool spring = has_number(m, of, "stiffness", &x);
     if (d->type == FREE) {
-        const bool rotor = has_number(m, of, "armature", &x);
-        if (spring || rotor) robot_warn(r, at, "ignored: %s of a free joint", spring ? "stiffness" : "armature");
+        if (spring) robot_warn(r, at, "ignored: stiffness of a free joint");
         xml_value(of.element, "pos"), xml_value(of.element, "limited"), xml_value(of.element, "range");
     } else {
         if (spring) tell_spring(m, of, d, x);
-        if (has_number(m, of, "armature", &x)) say_number(r, "armature", x, mjcf_find(m, of, "armature")->at);
         tell_limits(m, of, d);
         tell_effort(m, of);
     }

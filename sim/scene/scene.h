@@ -83,7 +83,7 @@ typedef struct scene_joint {
     double damping[6];           // one entry a dof (ball: all three alike)
     double stiffness[3];         // one entry a dof (ball: all three alike); not free
     double rest[4];              // one entry a dof; ball: unit quaternion
-    double armature[3];          // one entry a dof (ball: all three alike); not free
+    double armature[6];          // one entry a dof (ball, and both halves of free: all three alike)
     double friction[3];          // dry, N m or N; one entry a dof; not ball, not free
     double presliding[3];        // rad or m, likewise
     bool limited[3];             // one entry a dof; ball: [0], a cone about rest

@@ -75,7 +75,7 @@ static const char *free_of_inertia(const scene_joint *joint, const mass_properti
     case CTN_PLANAR:
         return a[0] == 0 && a[1] == 0 && a[2] == 0 && about_axis(own, z) <= small ? "the z axis through its centre of mass"
                                                                                   : NULL;
-    case CTN_FREE: return least_moment(own) <= small ? "one of the axes through its centre of mass" : NULL;
+    case CTN_FREE: return a[3] == 0 && least_moment(own) <= small ? "one of the axes through its centre of mass" : NULL;
     default: return NULL;
     }
 }
@@ -119,9 +119,9 @@ static void report(void *to, int i, const char *about)
         return;
     }
     missing_key(&s, r->origins[i].start, "inertia",
-                "what the %s joint of link '%s' moves has none about %s, so that no step can be computed; give it some%s",
-                joint_name(link->joint.type), printable(link->name).text, about,
-                link->joint.type == CTN_FREE ? "" : ", or the joint an `armature`");
+                "what the %s joint of link '%s' moves has none about %s, so that no step can be computed; give it some, or the "
+                "joint an `armature`",
+                joint_name(link->joint.type), printable(link->name).text, about);
 }
 
 void check_inertias(reader *r)

@@ -56,7 +56,7 @@ static const unsigned taken_by[JOINT_KEYS] = {
     [JOINT_KEY_DAMPING] = MOVING,
     [JOINT_KEY_STIFFNESS] = WITH_FORCES,
     [JOINT_KEY_REST] = WITH_FORCES,
-    [JOINT_KEY_ARMATURE] = WITH_FORCES,
+    [JOINT_KEY_ARMATURE] = MOVING,
     [JOINT_KEY_LIMITS] = WITH_FORCES,
     [JOINT_KEY_LIMIT_STIFFNESS] = WITH_FORCES,
     [JOINT_KEY_LIMIT_DAMPING] = WITH_FORCES,
@@ -209,6 +209,9 @@ static bool read_key(source *s, const node *n, enum joint_key k, scene_joint *jo
                            : k == JOINT_KEY_STIFFNESS ? joint->stiffness
                                                       : joint->armature;
         for (int i = 0; i < nv; i++) to[i] = x[ball ? 0 : i];
+        for (int i = 0; i < nv && k == JOINT_KEY_ARMATURE && joint->type == CTN_FREE; i++)
+            if (to[i] != to[i - i % 3])
+                return bad_value(s, n, "of a free joint the first three are alike (kg), and the last three (kg m^2)");
         if (k != JOINT_KEY_ARMATURE) note_place(joint, k == JOINT_KEY_DAMPING ? STIFF_DAMPING : STIFF_STIFFNESS, n);
         return true;
     }
@@ -337,7 +340,8 @@ bool read_joint(source *s, const node *link, const node *n, bool axes, scene_joi
     const node *effort = own[JOINT_KEY_EFFORT], *speed = own[JOINT_KEY_SPEED];
     for (int k = JOINT_KEY_TYPE + 1; k < JOINT_KEYS; k++) {
         if (!own[k]) {
-            const bool applied = defaults[k] && try_key(s, defaults[k], k, type, joint);
+            const bool rotor = type == CTN_FREE && k == JOINT_KEY_ARMATURE;  // which is meant for joints with motors
+            const bool applied = defaults[k] && !rotor && try_key(s, defaults[k], k, type, joint);
             if (k == JOINT_KEY_Q0) *has_q0 = applied;
             if (k == JOINT_KEY_EFFORT && applied) effort = defaults[k];
             if (k == JOINT_KEY_SPEED && applied) speed = defaults[k];
@@ -347,7 +351,8 @@ bool read_joint(source *s, const node *link, const node *n, bool axes, scene_joi
             ok = ok && good;
         } else {
             const bool is_free = type == CTN_FREE && taken_by[k] & BIT(CTN_BALL);
-            ok = bad_key(s, own[k], is_free ? "a %s joint takes damping only" : "a %s joint has none", types[type].name);
+            ok = bad_key(s, own[k], is_free ? "a %s joint takes damping and armature only" : "a %s joint has none",
+                         types[type].name);
         }
     }
     if (type == CTN_HELICAL && !own[JOINT_KEY_PITCH] && !defaults[JOINT_KEY_PITCH] && !s->defaults_failed)
