@@ -421,6 +421,25 @@ START_TEST(damper)
 }
 END_TEST
 
+/// Controls of the key that the model starts with, within their ranges: what motors are told.
+START_TEST(controls_of_the_key)
+{
+    ctn_scene *const s = read_mjcf(
+        "<mujoco><worldbody><body><joint name='a' axis='0 1 0'/>" BALL_GEOM "<site name='s'/><body><joint name='b'/>" BALL_GEOM
+        "<body><joint name='c'/>" BALL_GEOM "<body><joint name='d'/>" BALL_GEOM "</body></body></body></body></worldbody>"
+        "<actuator><position joint='a' kp='30'/><velocity joint='b' kv='4' ctrlrange='-3 3'/><motor joint='c' gear='7'/>"
+        "<adhesion body='a' ctrlrange='0 1'/><damper joint='d' kv='8' ctrlrange='0 1'/><motor site='s' gear='0 0 2 0 0 0'/>"
+        "</actuator><keyframe><key ctrl='0.5 5 -2 0.9 0.25 1.5'/></keyframe></mujoco>");
+    ck_assert_int_eq(s->nmotor, 5);
+    ck_assert_double_eq(s->motors[0].target[0], 0.5);
+    ck_assert_double_eq(s->motors[1].velocity[0], 3);
+    ck_assert_double_eq(s->motors[2].feedforward[0], -2);
+    ck_assert_double_eq(s->motors[3].kd, 2);
+    ck_assert_double_eq(s->motors[4].feedforward[0], 3);
+    ctn_scene_free(s);
+}
+END_TEST
+
 /// On sites they are thrusters: a force in the site's axes with a torque along it, or a torque alone.
 START_TEST(thrusters)
 {
@@ -531,6 +550,10 @@ static const struct {
     {"<mujoco><worldbody><body><joint name='j'/>" BALL_GEOM "</body></worldbody>\n<actuator><position joint='j' kv='1' "
      "dampratio='1'/></actuator></mujoco>",
      2, 38, "dampratio: there is kv already"},
+    {"<mujoco><worldbody><body name='a'><joint name='j'/>" BALL_GEOM
+     "</body></worldbody>\n<actuator><motor joint='j'/></actuator>"
+     "<keyframe><key ctrl='1 2'/></keyframe></mujoco>",
+     2, 55, "ctrl: expected 1 number, found more"},
     {"<mujoco>\n<default><position dampratio='-1'/></default><worldbody/><actuator/></mujoco>", 2, 20, "expected a number >= 0"},
     {"<mujoco>\n<compiler coordinate='global'/><worldbody/></mujoco>", 2, 11, "global ones are not read"},
     {"<mujoco>\n<compiler eulerseq='xyw'/><worldbody/></mujoco>", 2, 11, "three of x, y, z"},
@@ -998,6 +1021,7 @@ int main(void)
     tcase_add_test(good, damping_ratios);
     tcase_add_test(good, defaults_at_the_top);
     tcase_add_test(good, damper);
+    tcase_add_test(good, controls_of_the_key);
     tcase_add_test(good, thrusters);
     tcase_add_test(good, home);
     tcase_add_loop_test(good, friction_of_pairs, 0, LENGTH(touching));

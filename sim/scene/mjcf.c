@@ -259,7 +259,7 @@ static void find_key(mjcf *m)
             if (!m->key || (name && !strcmp(name, "home"))) m->key = e;
         }
     }
-    if (m->key) m->key->used = true;
+    if (m->key) m->key->used = true, xml_find(m->key, "time");
     if (!m->key || !r->s->free_base) return;
     robot_warn(r, m->key->at, "<key>: not used: the base is free, so that its numbers are those of another model");
     m->key = NULL;
@@ -312,7 +312,6 @@ static void tell_coordinates(mjcf *m, const xml_attribute *a)
 static void tell_state(mjcf *m)
 {
     if (!m->key || (!xml_find(m->key, "qpos") && !xml_find(m->key, "qvel"))) return;
-    xml_value(m->key, "name"), xml_value(m->key, "time");
     say_open(m->r, "state", NODE_MAPPING, m->key->at);
     const xml_attribute *const q = xml_find(m->key, "qpos"), *const v = xml_find(m->key, "qvel");
     if (q) tell_coordinates(m, q);

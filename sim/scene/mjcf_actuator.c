@@ -1,5 +1,5 @@
 /// Actuators of MJCF as motors. MuJoCo's force is gain(control) + bias(length, velocity) with length = gear q, and its joint gets
-/// gear times that; controls are 0 until somebody sets them, and so are targets here. On a site the gear is a force and a torque
+/// gear times that; controls are those of the <key> that the model starts with, else 0, and so are targets here. On a site the gear is a force and a torque
 /// in its axes: a thruster.
 #include "sim/scene/mjcf.h"
 
@@ -191,7 +191,7 @@ static mjcf_joint *find_joint(mjcf *m, mjcf_item of, const char **why)
     for (int i = 0; name && i < m->njoint; i++) {
         const char *const other = xml_value(m->joints[i].item.element, "name");
         if (!other || strcmp(other, name) != 0) continue;
-        *why = m->joints[i].nq != 1 ? "its joint is neither a hinge nor a slide"
+        *why = m->joints[i].nq != 1  ? "its joint is neither a hinge nor a slide"
                : m->joints[i].driven ? "its joint has one already"
                                      : NULL;
         return *why ? NULL : &m->joints[i];
@@ -232,6 +232,13 @@ static bool body_moves(const mjcf *m, const char *name)
     return body > 0;
 }
 
+/// What a control u is with its range.
+static double within_range(mjcf *m, mjcf_item of, const actuator *a, double u)
+{
+    if (u == 0 || !has_range(m, of, a->control_limited, a->control, "ctrlrange")) return u;
+    return fmin(fmax(u, a->control[0]), a->control[1]);
+}
+
 /// What of actuators is told once for all of them.
 typedef struct remarks {
     mjcf_passed scaled, ranges, pushed, brakes;
@@ -243,8 +250,8 @@ static void ignore(mjcf *m, mjcf_item of, const char *why)
     robot_warn(m->r, of.element->at, "ignored: <%s>: %s", of.element->name, why);
 }
 
-/// An actuator on a site: its gear pushes along an axis, and turns about the same one, or turns alone.
-static void tell_thruster(mjcf *m, mjcf_item of, const actuator *a, remarks *to)
+/// An actuator on a site: its gear pushes along an axis, and turns about the same one, or turns alone. u: its control.
+static void tell_thruster(mjcf *m, mjcf_item of, const actuator *a, double u, remarks *to)
 {
     robot *const r = m->r;
     const document_place at = of.element->at;
@@ -278,14 +285,15 @@ static void tell_thruster(mjcf *m, mjcf_item of, const actuator *a, remarks *to)
     if (pushes) say_unless_zero(r, "point", place.at.p, 3, at);
     say_numbers(r, "axis", turned, 3, at);
     if (along != 0) say_number(r, "reaction", along / size, at);
-    if (f.b[0] != 0) say_number(r, "target", size * f.b[0], at);
+    const double force = f.b[0] + f.gain * within_range(m, of, a, u);
+    if (force != 0) say_number(r, "target", size * force, at);
     if (!force_limits(m, of, a, &f, limits)) robot_warn(r, at, "its range, which leaves out 0: taken as none");
     else if (isfinite(limits[0]) && isfinite(limits[1]))
         say_numbers(r, "limits", (const double[]){size * limits[0], size * limits[1]}, 2, at);
     say_close(r);
 }
 
-static void tell_motor(mjcf *m, mjcf_item of, const actuator *a, remarks *to)
+static void tell_motor(mjcf *m, mjcf_item of, const actuator *a, double u, remarks *to)
 {
     robot *const r = m->r;
     const document_place at = of.element->at;
@@ -307,9 +315,11 @@ static void tell_motor(mjcf *m, mjcf_item of, const actuator *a, remarks *to)
     say_word(r, "type", holds ? "position" : brakes ? "velocity" : "torque", at);
     if (holds) say_number(r, "kp", -f.b[1], at);
     if (ratio > 0) say_number(r, "damping_ratio", ratio, at);
-    if (brakes) say_number(r, "kd", only_brakes ? 0 : -f.b[2], at);
+    u = within_range(m, of, a, u);
+    if (brakes) say_number(r, "kd", only_brakes ? -a->gainprm[2] * u : -f.b[2], at);
     if (f.b[0] != 0 && (holds || brakes)) say_number(r, "feedforward", f.b[0], at);
-    else if (f.b[0] != 0) say_number(r, "target", f.b[0], at);
+    const double target = holds ? f.gain * u / -f.b[1] : brakes ? f.gain * u / -f.b[2] : f.b[0] + f.gain * u;
+    if (target != 0 && !only_brakes) say_number(r, "target", target, at);
     if (a->gear[0] != 1) say_number(r, "gear", a->gear[0], at);
     if (has_range(m, of, a->force_limited, a->force, "forcerange")) {
         if (a->force[0] != -a->force[1]) robot_warn(r, at, "forcerange: taken as alike in both directions, the larger one");
@@ -329,8 +339,8 @@ static void list_remarks(robot *r, const remarks *x)
     if (x->brakes.count)
         robot_warn(
             r, x->brakes.first,
-            "a damper, whose control is how much it brakes, %d time%s: it is a motor of type velocity whose kd is 0, as the "
-            "control is at first; set `kd`, or the parameter motor_kd, to the control times kv",
+            "a damper, whose control is how much it brakes, %d time%s: it is a motor of type velocity whose kd is the control "
+            "times kv, 0 where no <key> says more; set `kd`, or the parameter motor_kd",
             x->brakes.count, x->brakes.count == 1 ? "" : "s");
     if (x->pushed.count)
         robot_warn(r, x->pushed.first,
@@ -344,6 +354,20 @@ static void list_remarks(robot *r, const remarks *x)
                    x->scaled.count, x->scaled.count == 1 ? "" : "s");
 }
 
+/// The controls that the model starts with, one an actuator; NULL: all are 0, or it has been reported. Free it.
+static double *read_controls(mjcf *m)
+{
+    const xml_attribute *const a = m->key ? xml_find(m->key, "ctrl") : NULL;
+    int count = 0;
+    for (xml_element *list = xml_next(m->r->root->child, "actuator"); list; list = xml_next(list->next, "actuator"))
+        for (xml_element *e = list->child; e; e = e->next) count++;
+    if (!a || !count) return NULL;
+    double *const x = reader_alloc(m->r->s->r, (size_t)count * sizeof *x);
+    if (!x || robot_list(m->r, a, count, count, x)) return x;
+    free(x);
+    return NULL;
+}
+
 void mjcf_tell_actuators(mjcf *m)
 {
     robot *const r = m->r;
@@ -352,8 +376,10 @@ void mjcf_tell_actuators(mjcf *m)
     if (!xml_next(r->root->child, "actuator")) return;
     actuator *const of_class = read_of_classes(m);
     if (!of_class) return;
+    double *const controls = read_controls(m);
+    int number = 0;
     for (xml_element *list = xml_next(r->root->child, "actuator"); list; list = xml_next(list->next, "actuator")) {
-        for (xml_element *e = list->child; e && r->good; e = e->next) {
+        for (xml_element *e = list->child; e && r->good; e = e->next, number++) {
             const int kind = kind_of(e);
             if (kind < 0) continue;
             e->used = true;
@@ -364,11 +390,12 @@ void mjcf_tell_actuators(mjcf *m)
             actuator a = of_class[of.class];
             if (!read_element(m, e, kind, of_class, m->classes[of.class].up, &a)) continue;
             if (!open) say_open(r, "motors", NODE_SEQUENCE, list->at), open = true;
-            if (mjcf_value(m, of, "site")) tell_thruster(m, of, &a, &remarks);
-            else tell_motor(m, of, &a, &remarks);
+            const double u = controls ? controls[number] : 0;
+            if (mjcf_value(m, of, "site")) tell_thruster(m, of, &a, u, &remarks);
+            else tell_motor(m, of, &a, u, &remarks);
         }
     }
     if (open) say_close(r);
-    free(of_class);
+    free(of_class), free(controls);
     list_remarks(r, &remarks);
 }
