@@ -605,6 +605,10 @@ static const struct {
     {"<mujoco><worldbody><body><joint name='j'/>" BALL_GEOM
      "</body></worldbody>\n<actuator><motor site='j'/></actuator></mujoco>",
      2, 11, "ignored: <motor>: there is no such site"},
+    {"<mujoco><worldbody><body><joint name='j' springdamper='1 1'/>" BALL_GEOM
+     "</body></worldbody>\n<actuator><motor site='j'/><motor site='k'/><motor joint='k'/></actuator></mujoco>",
+     2, 11, "ignored: <motor>, 2 times: there is no such site"},
+    {WORLD("<body><joint springdamper='1 1'/>" BALL_GEOM "</body>"), 3, 7, "ignored: <joint>: its springdamper"},
     {"<mujoco><worldbody><site name='s'/><body><joint name='j'/>" BALL_GEOM
      "</body></worldbody>\n<actuator><motor site='s'/></actuator></mujoco>",
      2, 11, "ignored: <motor>: it is on the world"},

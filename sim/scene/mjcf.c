@@ -324,6 +324,11 @@ static void tell_state(mjcf *m)
 static void list_passed(mjcf *m)
 {
     robot *const r = m->r;
+    for (int k = 0; k < m->nignored; k++) {
+        const mjcf_ignored *const x = &m->ignored[k];
+        if (x->passed.count == 1) robot_warn(r, x->passed.first, "ignored: <%s>: %s", x->name, x->why);
+        else robot_warn(r, x->passed.first, "ignored: <%s>, %d times: %s", x->name, x->passed.count, x->why);
+    }
     const char *const times = m->contact.count == 1 ? "" : "s";
     if (m->contact.count && m->nsurface)
         robot_warn(r, m->contact.first,

@@ -110,6 +110,13 @@ typedef struct mjcf_passed {
     int count;
 } mjcf_passed;
 
+/// Elements of one name that have no place here for one reason.
+typedef struct mjcf_ignored {
+    const char *name, *why;
+    mjcf_passed passed;
+} mjcf_ignored;
+enum { MJCF_REASONS = 64 };
+
 typedef struct mjcf {
     robot *r;
     // <compiler>
@@ -138,6 +145,8 @@ typedef struct mjcf {
     xml_element *key;          // of <keyframe>, that the model starts with; NULL: none
     // what was passed over, listed once
     mjcf_passed contact, ground, friction, lesser;
+    mjcf_ignored ignored[MJCF_REASONS];
+    int nignored;
 } mjcf;
 
 // ---- elements, attributes and classes: mjcf_class.c
@@ -172,6 +181,9 @@ bool mjcf_flag(mjcf *m, mjcf_item of, const char *name, bool fallback);
 bool mjcf_limited(mjcf *m, mjcf_item of, const char *flag, const char *range, double x[2]);
 
 void mjcf_pass(mjcf_passed *list, document_place at);
+
+/// The same of an element, with why it is: a text that stays.
+void mjcf_ignore(mjcf *m, const xml_element *e, const char *why);
 
 /// Room for a text of this length, as long as the file is read.
 char *mjcf_text(mjcf *m, size_t length);

@@ -244,12 +244,6 @@ typedef struct remarks {
     mjcf_passed scaled, ranges, pushed, brakes;
 } remarks;
 
-static void ignore(mjcf *m, mjcf_item of, const char *why)
-{
-    xml_use_all(of.element);
-    robot_warn(m->r, of.element->at, "ignored: <%s>: %s", of.element->name, why);
-}
-
 /// An actuator on a site: its gear pushes along an axis, and turns about the same one, or turns alone. u: its control.
 static void tell_thruster(mjcf *m, mjcf_item of, const actuator *a, double u, remarks *to)
 {
@@ -273,7 +267,7 @@ static void tell_thruster(mjcf *m, mjcf_item of, const actuator *a, double u, re
         if (fabs(gear[3 + k] - along * axis[k]) > 1e-9 * (size + fabs(along)))
             why = "its gear turns about another axis than it pushes along";
     if (why) {
-        ignore(m, of, why);
+        xml_use_all(of.element), mjcf_ignore(m, of.element, why);
         return;
     }
     double turned[3];
@@ -305,7 +299,7 @@ static void tell_motor(mjcf *m, mjcf_item of, const actuator *a, double u, remar
     if (ratio > 0) f.b[2] = 0;
     if (!why && (f.b[1] > 0 || f.b[2] > 0)) why = "its bias pushes away";
     if (why) {
-        ignore(m, of, why);
+        xml_use_all(of.element), mjcf_ignore(m, of.element, why);
         return;
     }
     const bool only_brakes = is_damper(a), holds = f.b[1] != 0, brakes = f.b[2] != 0 || only_brakes;

@@ -114,6 +114,18 @@ void mjcf_pass(mjcf_passed *list, document_place at)
     if (!list->count++) list->first = at;
 }
 
+void mjcf_ignore(mjcf *m, const xml_element *e, const char *why)
+{
+    int k = 0;
+    while (k < m->nignored && (strcmp(m->ignored[k].name, e->name) != 0 || strcmp(m->ignored[k].why, why) != 0)) k++;
+    if (k == MJCF_REASONS) {
+        robot_warn(m->r, e->at, "ignored: <%s>: %s", e->name, why);
+        return;
+    }
+    if (k == m->nignored) m->ignored[m->nignored++] = (mjcf_ignored){.name = e->name, .why = why};
+    mjcf_pass(&m->ignored[k].passed, e->at);
+}
+
 // ---- attributes
 
 /// What a class itself says of elements of this kind: of several, the last one that says it.

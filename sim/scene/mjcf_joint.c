@@ -122,11 +122,11 @@ static void tell_joint(mjcf *m, const mjcf_joint *j, const motion *d)
         if (d->type == HINGE || d->type == SLIDE) say_number(r, "friction", x, mjcf_find(m, of, "frictionloss")->at);
         else mjcf_pass(&m->friction, at);
     }
-    if (mjcf_find(m, of, "springdamper")) robot_warn(r, at, "ignored: springdamper; give the joint stiffness and damping");
+    if (mjcf_find(m, of, "springdamper")) mjcf_ignore(m, of.element, "its springdamper; give it stiffness and damping");
     if (has_number(m, of, "armature", &x)) say_number(r, "armature", x, mjcf_find(m, of, "armature")->at);
     const bool spring = has_number(m, of, "stiffness", &x);
     if (d->type == FREE) {
-        if (spring) robot_warn(r, at, "ignored: stiffness of a free joint");
+        if (spring) mjcf_ignore(m, of.element, "its stiffness: a free joint has none");
         xml_value(of.element, "pos"), xml_value(of.element, "limited"), xml_value(of.element, "range");
     } else {
         if (spring) tell_spring(m, of, d, x);

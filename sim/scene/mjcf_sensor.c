@@ -166,7 +166,7 @@ static void tell_sensor(mjcf *m, xml_element *e, int kind, int number)
     char name[40];
     if (why) {
         xml_use_all(e);
-        robot_warn(r, e->at, "ignored: <%s>: %s", e->name, why);
+        mjcf_ignore(m, e, why);
         return;
     }
     if (!robot_numbers(r, e, "noise", 1, none, &noise)) return;
