@@ -4,9 +4,9 @@
 usage: mjcf_models.py [--catena build/catena] [--out FILE.md] [--seed 1] [--states 3] [--all] [FOLDER ...]
 
 Without folders: every .xml model of those of PACKAGES that are installed. Compared are the joint-space inertia, the bias force,
-and the places and centres of mass of all bodies, each relative to the largest entry. Prints a row for each package, and one for
-each model that is not read or differs; with --all for every one. Of models in which nothing moves it is told whether they are
-read. What MuJoCo itself does not load, as parts that others include, is counted.
+and the places and centres of mass of all bodies, each relative to the largest entry, or 1e-5. Prints a row for each package, and
+one for each model that is not read or differs; with --all for every one. Of models in which nothing moves it is told whether
+they are read. What MuJoCo itself does not load, as parts that others include, is counted.
 """
 import argparse
 import importlib.util
@@ -75,7 +75,7 @@ def by_catena(found, state, names):
 
 
 def difference(a, b):
-    return float(np.max(np.abs(a - b), initial=0) / max(np.max(np.abs(b), initial=0), 1e-12))
+    return float(np.max(np.abs(a - b), initial=0) / max(np.max(np.abs(b), initial=0), 1e-5))
 
 
 def run(catena, command, path, text=None):
