@@ -337,6 +337,7 @@ static const struct {
     {"<position kp='30' dampratio='1'/>", "<position joint='j' kv='3'/>", 30, {0, -30, -3}, 1},
     {"<position kp='30' kv='3'/>", "<position joint='j' dampratio='1'/>", 30, {0, -30, -5.2535702146254781}, 1},
     {"", "<position joint='j' kp='60' dampratio='1' gear='-3'/>", 60, {0, -60, -2.4765567494675609}, -3},
+    {"<motor armature='0.1'/>", "<position joint='j' kp='60' dampratio='1' gear='-3'/>", 60, {0, -60, -5.4893836933970395}, -3},
     {"", "<general joint='j' gainprm='60' biastype='affine' biasprm='0 -60 0.5'/>", 60, {0, -60, -3.7148351242013415}, 1},
     {"",
      "<general joint='j' gainprm='50 0 0 0 0 0 0 0 0 0' biastype='affine' biasprm='0 -50 -4 0 0 0 0 0 0 0'/>",
@@ -354,7 +355,8 @@ START_TEST(laws_of_actuators)
              laws[_i].classes, laws[_i].actuator);
     ctn_scene *const s = read_mjcf(text);
     ctn_model *const m = ctn_model_create(s, NULL);
-    const double *const b = laws[_i].bias;
+    const double *const b = laws[_i].bias, rotor = strstr(laws[_i].classes, "armature") ? 0.1 * laws[_i].gear * laws[_i].gear : 0;
+    ck_assert_double_eq_tol(s->links[0].joint.armature[0], rotor, 1e-15);
     ck_assert_msg(m && m->nmotor == 1, "%s", text);
     const joint_motor *const a = &m->motors[0];
     const motor_type type = b[1] != 0 ? MOTOR_POSITION : b[2] != 0 ? MOTOR_VELOCITY : MOTOR_TORQUE;

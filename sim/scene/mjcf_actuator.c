@@ -23,7 +23,8 @@ typedef struct actuator {
     double gainprm[PRM], biasprm[PRM], gear[6];
     double control[2], force[2];  // ranges; 0, 0: none
     int control_limited, force_limited;
-    double inherit;  // > 0: the range of control is so many times that of the joint
+    double inherit;   // > 0: the range of control is so many times that of the joint
+    double armature;  // on its own side of the gear
 } actuator;
 
 static void reset_law(actuator *a)
@@ -101,7 +102,8 @@ static bool read_element(mjcf *m, xml_element *e, int kind, const actuator *of_c
     a->control_limited = mjcf_word(m, of, "ctrllimited", flags, 3, a->control_limited);
     a->force_limited = mjcf_word(m, of, "forcelimited", flags, 3, a->force_limited);
     if (a->control_limited < 0 || a->force_limited < 0 || !robot_numbers(m->r, e, "ctrlrange", 2, a->control, a->control) ||
-        !robot_numbers(m->r, e, "forcerange", 2, a->force, a->force) || !read_some(m, e, "gear", 6, a->gear))
+        !robot_numbers(m->r, e, "forcerange", 2, a->force, a->force) || !read_some(m, e, "gear", 6, a->gear) ||
+        !robot_numbers(m->r, e, "armature", 1, &a->armature, &a->armature))
         return false;
     if (!fits(a, kind)) take_law(m, kind, of_class, around, a);
     const int before = a->kind;
@@ -254,6 +256,7 @@ static void tell_thruster(mjcf *m, mjcf_item of, const actuator *a, double u, re
     const char *why = find_law(a, &f);
     double axis[3] = {0}, limits[2];
     const double *const gear = a->gear;
+    if (!why && a->armature != 0) why = "its armature: a site turns no rotor";
     if (!why && mjcf_value(m, of, "refsite")) why = "it is relative to another site";
     if (!why) why = mjcf_find_site(m, mjcf_value(m, of, "site"), &place);
     if (!why && !body_moves(m, place.link)) why = "its site does not move";
@@ -315,6 +318,7 @@ static void tell_motor(mjcf *m, mjcf_item of, const actuator *a, double u, remar
     const double target = holds ? f.gain * u / -f.b[1] : brakes ? f.gain * u / -f.b[2] : f.b[0] + f.gain * u;
     if (target != 0 && !only_brakes) say_number(r, "target", target, at);
     if (a->gear[0] != 1) say_number(r, "gear", a->gear[0], at);
+    if (a->armature != 0) say_number(r, "rotor", a->armature, at);
     if (has_range(m, of, a->force_limited, a->force, "forcerange")) {
         if (a->force[0] != -a->force[1]) robot_warn(r, at, "forcerange: taken as alike in both directions, the larger one");
         say_number(r, "effort", fmax(fabs(a->force[0]), fabs(a->force[1])), at);
