@@ -372,13 +372,11 @@ START_TEST(a_device_that_fails_is_told_of)
 }
 END_TEST
 
+static bool is_there(ctn_error *err) { return device_find("cuda", err) != NULL; }
+
 int main(void)
 {
-    const char *const why = device_missing("cuda");
-    if (why) {
-        printf("skipped: the engine cuda %s\n", why);
-        return 77;
-    }
+    if (!machine_has("along_device", is_there)) return EXIT_SKIPPED;
     Suite *s = suite_create("along_device");
     TCase *c = tcase_create("along_device");
     tcase_set_timeout(c, 60);

@@ -7,6 +7,7 @@
 
 #include <map>
 #include <stdlib.h>
+#include <unistd.h>
 
 #ifdef CATENA_FLOAT
 #define MACHINE_NAME "cuda-float"
@@ -29,11 +30,25 @@ static std::map<const char *, size_t> &allocated()
     return all;
 }
 
-static ctn_status machine_find(ctn_error *) { return CTN_OK; }
-static const char *machine_error() { return "the twin was given a world too large for it"; }
+static pid_t opened_by;
+
+/// Whether this process is a fork of the one that opened the device: CUDA cannot be used there.
+extern "C" bool twin_is_forked() { return opened_by != getpid(); }
+
+static ctn_status machine_find(ctn_error *)
+{
+    opened_by = getpid();
+    return CTN_OK;
+}
+
+static const char *machine_error()
+{
+    return twin_is_forked() ? "initialization error" : "the twin was given a world too large for it";
+}
 
 static void *machine_allocate(size_t size)
 {
+    if (twin_is_forked()) return NULL;
     void *const p = aligned_alloc(64, (size + 63) / 64 * 64);
     memset(p, 0xff, size);
     allocated()[(char *)p] = size;
@@ -66,7 +81,7 @@ static bool machine_zero(void *to, size_t size)
 
 static bool machine_launch(const device_job *job, size_t scratch, void *)
 {
-    if (scratch > MACHINE_SCRATCH) return false;
+    if (scratch > MACHINE_SCRATCH || twin_is_forked()) return false;
     static long launches;
     const char *const most = getenv("CTN_TWIN_LAUNCHES");
     if (most && launches++ >= atol(most)) return false;

@@ -9,10 +9,13 @@
 
 enum copy_kind { TO_DEVICE, FROM_DEVICE };
 
-static const char *machine_error() { return "the twin was told to"; }
+extern "C" bool twin_is_forked();  // device_twin.cpp
+
+static const char *machine_error() { return twin_is_forked() ? "initialization error" : "the twin was told to"; }
 
 static void *machine_allocate(size_t size)
 {
+    if (twin_is_forked()) return NULL;
     void *const p = aligned_alloc(64, (size + 63) / 64 * 64);
     if (p) memset(p, 0xff, size);
     return p;
@@ -31,7 +34,7 @@ static bool may_launch()
     static long launches;
     const char *const most = getenv("CTN_TWIN_LAUNCHES");
     if (most && launches++ >= atol(most)) return false;
-    return true;
+    return !twin_is_forked();
 }
 
 #endif
