@@ -60,6 +60,14 @@ FN hull_range planes_range(const double *group, vec3 y, real slack)
     return r;
 }
 
+/// Where y is above a face, and off all of its sides by more than `off`: then none is nearer, by more than rounding.
+FN mask well_above(const double *side, int count, vec3 y, real off)
+{
+    mask in = not_(none_of());
+    for (; count--; side += HULL_SIDE) in = both(in, lt(dot(const3(side + 7), sub(y, const3(side))), negate(off)));
+    return in;
+}
+
 /// Where a face that begins at `at` comes before the best one in hand: it is nearer by `less`, or as near, `same`, and earlier.
 FN mask comes_first(mask less, mask same, real at, real best) { return either(less, both(same, lt(at, best))); }
 
@@ -68,6 +76,7 @@ FN surface_point at_hull(const fixed_surface *f, vec3 y, sym3 *H)
     const real o = rset(0), one = rset(1), slack = rset(1e-12 * f->bound), wide = rset(1e-7) * (root(dot(y, y)) + rset(f->bound));
     const double *const groups = f->numbers + (f->count - HULL_GROUP * f->groups - f->faces), *group = groups;
     surface_point s;
+    int farthest = 0;  // the face that has been the farthest last; if it is that in all lanes, then for good
     real first = rset(1e30), floor = rset(-1e30), reach = rset(1e30);
     s.gap = rset(-1e30), s.n = vec(one, o, o);
     for (int g = 0; g < f->groups && f->groups > 1; g++, group += HULL_GROUP + (int)group[7]) {
@@ -84,17 +93,26 @@ FN surface_point at_hull(const fixed_surface *f, vec3 y, sym3 *H)
             const vec3 n = const3(face);
             const real d = dot(n, y) - rset(face[3]), at = rset(group[HULL_GROUP + k]);
             const mask more = comes_first(gt(d, s.gap), le(s.gap, d), at, first);
+            if (!any_of(more)) continue;
             s.gap = sel(more, d, s.gap), s.n = sel3(more, n, s.n), first = sel(more, at, first);
+            farthest = (int)group[HULL_GROUP + k];
         }
     }
     if (H) *H = sym_diagonal(o, o, o);
     const mask out = gt(s.gap, o);
+    const double *const top = f->numbers + farthest;
+    mask open = out;
     if (any_of(out)) {
+        const mask known = both(le(first, rset(farthest)), le(rset(farthest), first));
+        open = both(out, not_(both(known, well_above(top + HULL_FACE, (int)top[4], y, rset(1e4) * wide))));
+    }
+    if (any_of(open)) {
         hull_nearest best;
         mask flat = not_(none_of());  // until something is found
         best.square = first = rset(1e30), best.off = best.along = vec(o, o, o), group = groups;
         for (int g = 0; g < f->groups; g++, group += HULL_GROUP + (int)group[7]) {
             const vec3 x = sub(y, const3(group + 8));
+            reach = sel(lt(best.square, reach * reach), root(best.square) + wide, reach);
             const real ball = rset(group[11]) + reach;
             const mask near = both(le(dot(x, x), ball * ball), gt(planes_range(group, y, wide).most, o));
             if (f->groups > 1 && !any_of(both(out, near))) continue;

@@ -142,11 +142,14 @@ FN real stored_at_end(const lane_point_load *s, const end_touch *e)
     return E;
 }
 
-/// What a point remembers of the end of a step, in the lanes `where`.
+/// What a point remembers of the end of a step, in the lanes `where`. Without a force that is a zero without a sign where points may
+/// be left out as idle (contact/near.h).
 FN void keep_touch(const lane_model *m, const lane_point_load *s, const end_touch *e, mask where, vec3 *slip, real *press)
 {
-    slip[s->contact] = sel3(where, e->kept, slip[s->contact]), press[s->contact] = sel(where, e->press, press[s->contact]);
-    if (s->rolls) slip[turn_slot(m, s)] = sel3(where, e->turned, slip[turn_slot(m, s)]);
+    const mask bent = m->nsurface ? gt(e->press, rset(0)) : not_(none_of());
+    slip[s->contact] = sel3(where, sel3(bent, e->kept, zero3()), slip[s->contact]);
+    press[s->contact] = sel(where, e->press, press[s->contact]);
+    if (s->rolls) slip[turn_slot(m, s)] = sel3(where, sel3(bent, e->turned, zero3()), slip[turn_slot(m, s)]);
 }
 
 #endif

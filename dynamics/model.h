@@ -156,10 +156,12 @@ enum load_flag {
     unsigned flags;     /* load_flag */                                                                                          \
     int motor;          /* of a thruster: which motor, counted from 1; 0: it is none */                                          \
     double push[6];     /* of a thruster: its force, N, and torque, N m, for a target of 1, in link axes */                      \
-    int contact;        /* LOAD_TOUCHES: which of the model's contact points, as the next six */                                \
+    int contact;        /* LOAD_TOUCHES: which of the model's contact points, as the next eight */                                \
     int surface;        /* what it touches: 0 the ground, else of the model's surfaces, counted from 1 */                        \
     int first;          /* whether it is the first entry of its point, which has one for each surface that it may touch */       \
     int opposite;       /* of a box: how many loads on the point stands that is opposite to it; 0: of no box */                  \
+    int group, met;     /* of the first entry of a shape: how many it has, and how many of each point; else 0 */                 \
+    double ball[4];     /* m, likewise: the middle, body frame, and the radius of a ball that has all of its points */           \
     double displaced;   /* kg, of fluid or added, whose weight is taken off in `force` */                                        \
     double bears, rest; /* N, m: the weight of its tree, which makes it sink so deep */                                          \
     int rubs;           /* whether its friction is its shape's own, not the ground's */                                          \

@@ -13,6 +13,7 @@
 #define HELD_DIGITS 1e-3      // of the extent: what rounding leaves uncertain of where a spring holds a body, over SOLVE_FLOOR
 #define ENERGY_ROUNDING 1e-5  // of an energy, relative: what summing it leaves uncertain
 #define PLACE_ROUNDING 5e-7   // of the axes of a body, after one joint: sqrt(n) times as much after n
+#define GAP_ROUNDING 1e-5     // of the lengths that a gap is made of: what is clear by more is so however it is added up
 #define LEAST_PART 1e-5       // of a step: an adaptive method makes no smaller ones
 #define LEAST_TOLERANCE 2e-6  // of a solve: what is asked for below it is not to be had
 #define LEAST_ERROR 1e-4      // of an adaptive step, likewise
@@ -27,6 +28,7 @@
 #define HELD_DIGITS 1e-5
 #define ENERGY_ROUNDING 1e-12
 #define PLACE_ROUNDING 1e-15
+#define GAP_ROUNDING 1e-9
 #define LEAST_PART 1e-12
 #define LEAST_TOLERANCE 0.0
 #define LEAST_ERROR 0.0

@@ -204,7 +204,7 @@ KERNEL void aim_wrenches(const lane_model *m, const alpha_rule *r, const positio
     for (int k = 0; k < m->nload; k++) {
         const lane_point_load *load = &m->loads[k];
         load_state *at = &W->held[k];
-        if (!load->flags) continue;
+        if (!load->flags || load->flags & LOAD_TOUCHES) continue;
         const mat3 R = W->start[load->body].R, V = S->V[load->body].R, ahead = mat3_add_scaled(R, V, r->h);
         at->F = load_force(m, load, ahead), at->T = load_torque(m, load, ahead), at->axis = load_axis(load, ahead);
         if (load->flags & LOAD_SLIPS) {  // its law wants a unit vector, and the current is that of where the point will be

@@ -130,7 +130,7 @@ FN remembered remembered_by(const block_state *S)
 FN real remembered_energy(const lane_model *m, const block_state *S, block_work *W)
 {
     const remembered R = remembered_by(S);
-    return bristles_energy(m, &R, S->q, W->loads.T, W->loads.p);
+    return bristles_energy(m, &R, S->q, W->loads.T, W->loads.p, W->loads.watch);
 }
 
 /// Energy of the state; for position-based methods the placements at it are in W->po.one.W.start.
@@ -140,7 +140,7 @@ KERNEL energy_parts block_energy(const lane_model *m, const ctn_batch_config *cf
     energy_parts E;
     if (position_based(cfg->method)) {
         const position_state P = as_position(S);
-        return energy_of_state(m, &P, W->po.one.W.start, W->po.p);
+        return energy_of_state(m, &P, W->po.one.W.start, W->po.p, W->loads.watch, false);
     }
     totals(m, S->q, block_velocity(m, cfg, S, W), W->T, W->D, sums);
     E.kinetic = sums[0], E.potential = sums[1], E.spring = acting_energy(m, S->q, &W->loads);
@@ -200,11 +200,11 @@ FN void note_energy(block_counts *c, energy_parts now, mask where)
     c->energy_max = sel(both(where, gt(E, c->energy_max)), E, c->energy_max);
 }
 
-/// The depth of the deepest contact point in the state S, after block_energy().
-FN real block_depth(const lane_model *m, const ctn_batch_config *cfg, const block_work *W)
+/// The depth of the deepest contact point in the state S, after block_energy(), or `most`, if that is more.
+FN real block_depth(const lane_model *m, const ctn_batch_config *cfg, const block_work *W, real most)
 {
     const bool position = position_based(cfg->method);
-    return deepest_contact(m, position ? W->po.one.W.start : W->loads.T, position ? W->po.p : W->loads.p);
+    return deepest_contact(m, position ? W->po.one.W.start : W->loads.T, position ? W->po.p : W->loads.p, most, W->loads.watch);
 }
 
 /// What contact points feel as the last step of a call is made.
@@ -230,7 +230,7 @@ KERNEL void begin_counts(const lane_model *m, const ctn_batch_config *cfg, const
     E.kinetic = E.potential = E.spring = zero;
     clock_step(m, c->steps), clock_state_at(m, zero);
     if (energy) E = block_energy(m, cfg, S, W);
-    if (energy && m->ncontact) c->depth = sel(where, block_depth(m, cfg, W), c->depth);
+    if (energy && m->ncontact) c->depth = sel(where, block_depth(m, cfg, W, rset(-NOT_REACHED)), c->depth);
     const real sum = energy_sum(E);
     c->before = sel_energy(where, E, c->before), c->after = sel_energy(where, E, c->after);
     c->energy_min = sel(where, sum, c->energy_min), c->energy_max = sel(where, sum, c->energy_max);
@@ -336,7 +336,7 @@ FN void step_ends(const lane_model *m, const ctn_batch_config *cfg, const block_
         c->flow.work = c->flow.work + sel(ended, jump_work(m, S->q, sel(done, rset(1), at) * m->dt), rset(0));
     freeze_lanes(m, S, c, &step->count, at, both(ended, not_(done)));
     if (energy) note_energy(c, block_energy(m, cfg, S, W), ended);
-    if (energy && m->ncontact) c->depth = sel(ended, larger_of(c->depth, block_depth(m, cfg, W)), c->depth);
+    if (energy && m->ncontact) c->depth = sel(ended, block_depth(m, cfg, W, c->depth), c->depth);
 }
 
 /// Worlds have come into the lanes `where`, with their states in S: nothing has happened yet. Returns those of them that are not
@@ -345,6 +345,7 @@ KERNEL mask enter_block(const lane_model *m, const ctn_batch_config *cfg, const 
                         mask where, block_counts *c)
 {
     if (position_based(cfg->method)) find_placements(m, S->q, W->po.one.W.start);
+    forget_faces(m, W->loads.watch), forget_faces(m, W->po.one.W.watch), forget_faces(m, W->po.more.W.watch);
     W->po.part.known = sel(where, rset(0), W->po.part.known);
     begin_counts(m, cfg, S, W, energy, where, c);
     return both(where, le(c->frozen, rset(0)));

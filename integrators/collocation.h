@@ -26,6 +26,7 @@
 #include "forces/joint_elements.h"
 #include "forces/body_loads.h"
 #include "contact/law.h"
+#include "contact/near.h"
 #include "contact/rolling.h"
 #include "integrators/joint_terms.h"
 #include "integrators/force_unit.h"
@@ -59,6 +60,12 @@ typedef struct {
     real loss, turning;
 } ended_touch;
 
+/// A body's axes, and the way of its origin since the start of the step.
+typedef struct {
+    mat3 R;
+    vec3 dp;
+} face_pose;
+
 /// Everything one solve of a lane block works on. Arrays [nbody] unless noted.
 typedef struct {
     terms_input in;      // q, rate, tau, the iterate x, u; step size
@@ -78,7 +85,10 @@ typedef struct {
     real *lag;          // [ncontact] the normal forces whose friction the solve has
     vec3 *face;         // [ncontact] the planes of that, where there are surfaces
     surface_point *begun;  // [ncontact] how they stand at the start of the step, likewise
-    ended_touch *ended;    // [ncontact] what end_touches() finds
+    ended_touch *ended;    // [ncontact] what end_touches() finds; not of idle loads
+    load_watch *watch;     // [nload] which loads are idle (contact/near.h); NULL: none is
+    face_pose *faced;      // [nbody] likewise: where the planes of `face` are those below the points
+    bool midway;           // as a step begins in some lanes, others are within theirs
     body_load *load;   // [nload] of a body with BODY_LOAD, at its first load; likewise
     inertia6 *safe;    // their blocks without curvature, where a sweep has dropped it,
     wrench *own;       // and wrenches of bodies without loads
@@ -108,6 +118,57 @@ KERNEL void find_placements(const lane_model *m, const real *q, placement *T)
     }
 }
 
+/// Load k is idle no more: holds it, and finds how it stands at the start of the step, and the plane of its friction.
+FN void wake_load(const lane_model *m, solve *W, int k)
+{
+    const lane_point_load *s = &m->loads[k];
+    const face_pose *at = &W->faced[s->body];
+    load_state *const held = &W->held[k];
+    *held = hold_load(m, s, W->start[s->body].R, W->p[s->body]);
+    if (!(s->flags & LOAD_TOUCHES) || !s->surface) return;
+    W->begun[s->contact] = stand_of(m, s, held->gap);
+    W->face[s->contact] = face_of(m, s, add(held->gap, add(at->dp, sub(mul(at->R, load3(s->point)), held->arm))));
+}
+
+/// Planes of friction are those below the points where bodies are now, in the lanes `where`.
+KERNEL void keep_faced(const lane_model *m, solve *W, const placement *T, bool moved, mask where)
+{
+    for (int i = 0; i < m->nbody; i++) {
+        face_pose *const at = &W->faced[i];
+        const vec3 dp = moved ? W->body[i].dp : zero3();
+        at->R.x = sel3(where, T[i].R.x, at->R.x), at->R.y = sel3(where, T[i].R.y, at->R.y), at->R.z = sel3(where, T[i].R.z, at->R.z);
+        at->dp = sel3(where, dp, at->dp);
+    }
+}
+
+/// Watches loads from the start of the step on, and holds those that are not idle.
+KERNEL void start_watch(const lane_model *m, solve *W)
+{
+    watch_start(m, W->start, W->p, W->slip, W->midway ? W->lag : NULL, W->watch);
+    if (!W->midway) keep_faced(m, W, W->start, false, not_(none_of()));
+    for (int k = 0; k < m->nload; k++) {
+        if (W->watch[k].idle) k += W->watch[k].idle - 1;
+        else wake_load(m, W, k);
+    }
+}
+
+/// Watches the contact points of body i where it is at the iterate.
+KERNEL void watch_body(const lane_model *m, solve *W, int i)
+{
+    const lane_body *b = &m->bodies[i];
+    const body_place from = {W->start[i].R, W->p[i]}, at = {W->now[i].R, add(W->p[i], W->body[i].dp)};
+    for (int k = b->load; k < b->loads_end; k++) {
+        const int end = k + m->loads[k].group;
+        if (!m->loads[k].group) continue;
+        for (int j = group_wakes(m, k, &from, &at, 1, W->lag, W->watch) ? k : end; j < end; j++) {
+            load_watch *const w = &W->watch[j];
+            if (w->wakes && w->idle) wake_load(m, W, j);
+            w->idle = !w->wakes;
+        }
+        k = end - 1;
+    }
+}
+
 /// Constants of a step from the placements at its start, V and the step size.
 KERNEL void start_step(const lane_model *m, solve *W)
 {
@@ -117,8 +178,9 @@ KERNEL void start_step(const lane_model *m, solve *W)
 #ifndef CATENA_ALONG  // there a pass finds them (sim/along/along_step.h)
     find_origins(m, W->in.q, W->start, W->p);
 #endif
-    hold_loads(m, W->start, W->p, W->held);
-    for (int k = 0; k < m->nload && m->nsurface; k++) {
+    if (W->watch) start_watch(m, W);
+    else hold_loads(m, W->start, W->p, W->held);
+    for (int k = 0; k < m->nload && m->nsurface && !W->watch; k++) {
         const lane_point_load *s = &m->loads[k];
         if (s->flags & LOAD_TOUCHES && s->surface) W->begun[s->contact] = stand_of(m, s, W->held[k].gap);
     }
@@ -340,7 +402,12 @@ KERNEL real find_loads(const lane_model *m, solve *W, int i, bool curves, body_l
     ground_below below;
     int k = b->load;
     if (m->ncontact) below = find_ground(m, W, i);
-    while (k < b->loads_end && is_above(m, W, k, &below)) k++;
+    if (W->watch) watch_body(m, W, i);
+    for (; k < b->loads_end; k++) {
+        const int idle = idle_loads(W->watch, k);
+        if (idle) k += idle - 1;
+        else if (!is_above(m, W, k, &below)) break;
+    }
     to->acts = k < b->loads_end;
     if (!to->acts) return rset(0);
     body_load L = no_load(curves);
@@ -349,7 +416,9 @@ KERNEL real find_loads(const lane_model *m, solve *W, int i, bool curves, body_l
     real E = rset(0);
     for (; k < b->loads_end; k++) {
         const lane_point_load *s = &m->loads[k];
-        if (is_above(m, W, k, &below)) continue;
+        const int idle = idle_loads(W->watch, k);
+        if (idle) k += idle - 1;
+        if (idle || is_above(m, W, k, &below)) continue;
         const load_state *at = &W->held[k];
         const vec3 arm = mul(W->now[i].R, load3(s->point)), u = add(t->dp, sub(arm, at->arm));
         if (s->flags & LOAD_TOUCHES) {

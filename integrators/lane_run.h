@@ -73,7 +73,9 @@ KERNEL mask tick_lanes(const lane_model *m, const ctn_batch_config *cfg, block_s
         step_begins(m, cfg, S, W, energy, fresh, R->busy, &R->counts, &R->step);
         clock_part(m, rset(0));
         begin_part(m, cfg, m->dt, &P, L, fresh);
+        L->one.W.midway = any_of(either(R->N.running, R->stopped));
         enter_rung(m, ladder_rung(cfg, 0), alpha_rung(cfg, 0), &P, L);
+        L->one.W.midway = false;
         guess_part(m, &P, L, fresh, fresh);
         begin_newton(&R->N, fresh);
         const mask left = both(fresh, settles(cfg, &P));  // to the ladder

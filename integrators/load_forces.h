@@ -4,6 +4,7 @@
 #define CATENA_LOAD_FORCES_H
 
 #include "contact/law.h"
+#include "contact/near.h"
 #include "contact/rolling.h"
 #include "dynamics/derivatives.h"
 #include "dynamics/kinematics.h"
@@ -21,9 +22,10 @@ typedef struct {
     load_state *at;
     twist *V;
     pose_work A;
-    const vec3 *slip;  // [ncontact] how far the bristles of contact points are bent; NULL: these do not act,
-    bool pressed;      // or by their depth alone
-    vec3 *slides;      // [ncontact] takes the velocities of their surfaces along the ground; NULL: nothing
+    load_watch *watch;  // [nload] of models with surfaces; else NULL
+    const vec3 *slip;   // [ncontact] how far the bristles of contact points are bent; NULL: these do not act,
+    bool pressed;       // or by their depth alone
+    vec3 *slides;       // [ncontact] takes the velocities of their surfaces along the ground; NULL: nothing
 } loads_work;
 
 /// Poses and twists of the bodies at (q, v), and where the loads are.
@@ -92,8 +94,14 @@ KERNEL void start_contacts(const lane_model *m, const real *q, const real *v, lo
     for (int k = 0; k < m->nbent; k++) slip[k] = zero3();
     place_loads(m, q, v, L);
     L->slip = slip;
-    for (int k = 0; k < m->nload; k++)
-        if (m->loads[k].flags & LOAD_TOUCHES) press[m->loads[k].contact] = touch_here(m, L, k).press.force;
+    forget_faces(m, L->watch);
+    if (L->watch) watch_start(m, L->T, L->p, slip, NULL, L->watch);
+    for (int k = 0; k < m->ncontact; k++) press[k] = rset(0);
+    for (int k = 0; k < m->nload; k++) {
+        const int idle = idle_loads(L->watch, k);
+        if (idle) k += idle - 1;
+        else if (m->loads[k].flags & LOAD_TOUCHES) press[m->loads[k].contact] = touch_here(m, L, k).press.force;
+    }
 }
 
 /// Adds the wrench of a load on its body with the twist V to w, about the body's origin.

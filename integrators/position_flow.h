@@ -110,7 +110,11 @@ KERNEL energy_flow step_flow(const lane_model *m, const position_work *P)
     wind_part(m, in);
     for (int i = 0; i < m->nbody; i++) add_joint_part(&F, m, &m->bodies[i], P);
     F.dissipated = F.dissipated + friction_loss(m, in->z, P->u);
-    for (int k = 0; k < m->nload; k++) add_load_part(&F, m, P, k);
+    for (int k = 0; k < m->nload; k++) {
+        const int idle = idle_loads(P->W.watch, k);
+        if (idle) k += idle - 1;
+        else add_load_part(&F, m, P, k);
+    }
     return F;
 }
 
@@ -197,7 +201,11 @@ KERNEL energy_flow stages_flow(const lane_model *m, const stage_work *P)
     energy_flow F = no_flow();
     for (int i = 0; i < m->nbody; i++) add_joint_stages(&F, m, &m->bodies[i], P);
     F.dissipated = F.dissipated + friction_loss(m, P->W.in.z, P->u + (P->W.table->stages - 1) * m->nv);
-    for (int k = 0; k < m->nload; k++) add_load_stages(&F, m, P, k);
+    for (int k = 0; k < m->nload; k++) {
+        const int idle = idle_loads(P->W.watch, k);
+        if (idle) k += idle - 1;
+        else add_load_stages(&F, m, P, k);
+    }
     return F;
 }
 

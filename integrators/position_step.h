@@ -198,9 +198,12 @@ KERNEL void follow_iterate(const lane_model *m, position_work *P, real alpha, ma
 /// Friction stands on the planes below contact points as the step begins, in the lanes `where`.
 KERNEL void face_contacts(const lane_model *m, solve *W, mask where)
 {
+    if (W->watch) keep_faced(m, W, W->start, false, where);
     for (int k = 0; k < m->nload; k++) {
         const lane_point_load *s = &m->loads[k];
-        if (!(s->flags & LOAD_TOUCHES) || !s->surface) continue;
+        const int idle = idle_loads(W->watch, k);
+        if (idle) k += idle - 1;
+        if (idle || !(s->flags & LOAD_TOUCHES) || !s->surface) continue;
         vec3 *const face = &W->face[s->contact];
         *face = sel3(where, W->begun[s->contact].face, *face);
     }
@@ -294,8 +297,11 @@ FN ended_touch touch_after(const lane_model *m, const solve *W, int k)
 /// How all contact points end in the solution of W, before that is looked at: once, as several do.
 KERNEL void end_touches(const lane_model *m, solve *W)
 {
-    for (int k = 0; k < m->nload; k++)
-        if (m->loads[k].flags & LOAD_TOUCHES) W->ended[m->loads[k].contact] = touch_after(m, W, k);
+    for (int k = 0; k < m->nload; k++) {
+        const int idle = idle_loads(W->watch, k);
+        if (idle) k += idle - 1;
+        else if (m->loads[k].flags & LOAD_TOUCHES) W->ended[m->loads[k].contact] = touch_after(m, W, k);
+    }
 }
 
 /// Gives friction of contact point k the plane below it in the solution, c. Returns by how much that turns it.
@@ -312,9 +318,13 @@ KERNEL real correct_friction(const lane_model *m, solve *W, mask where)
 {
     real change = rset(0);
     ground_below below;
-    for (int k = 0, body = -1; k < m->nload; k++) {
+    if (W->watch) keep_faced(m, W, W->now, true, where);
+    for (int k = 0, body = -1, first = 0; k < m->nload; k++) {
         const lane_point_load *s = &m->loads[k];
-        if (!(s->flags & LOAD_TOUCHES)) continue;
+        const int idle = idle_loads(W->watch, k);
+        if (s->group) first = k;
+        if (idle) k += idle - 1;
+        if (idle || !(s->flags & LOAD_TOUCHES)) continue;
         if (s->body != body) below = find_ground(m, W, body = s->body);
         if (is_above(m, W, k, &below)) continue;
         const touch c = contact_at(m, W, k);
@@ -322,6 +332,7 @@ KERNEL real correct_friction(const lane_model *m, solve *W, mask where)
         change = fmadd(s->friction + s->torsional + s->rolling, magnitude(force - last), change);  // torques: over a metre
         if (s->surface) change = fmadd(s->friction * force, correct_face(W, s->contact, &c, where), change);
         W->lag[s->contact] = sel(where, force, last);
+        if (W->watch && any_of(gt(force, rset(0)))) W->watch[first].felt = true;
     }
     return change;
 }
@@ -334,12 +345,15 @@ FN mask is_corrected(const lane_model *m, real change)
     return gt(change, rset(1e-9) * weight);
 }
 
-/// The solution in W, after end_touches(), is the end of a step in the lanes `where`: what contact points remember of it.
+/// The solution in W, after end_touches(), is the end of a step in the lanes `where`: what contact points remember of it; idle ones
+/// nothing, as before.
 KERNEL void keep_contacts(const lane_model *m, const solve *W, mask where, vec3 *slip, real *press)
 {
     for (int k = 0; k < m->nload; k++) {
         const lane_point_load *s = &m->loads[k];
-        if (!(s->flags & LOAD_TOUCHES)) continue;
+        const int idle = idle_loads(W->watch, k);
+        if (idle) k += idle - 1;
+        if (idle || !(s->flags & LOAD_TOUCHES)) continue;
         keep_touch(m, s, &W->ended[s->contact].at, where, slip, press);
     }
 }
@@ -631,24 +645,30 @@ KERNEL energy_parts position_energy(const lane_model *m, const real *q, const re
     return E;
 }
 
-/// What contact points store where bodies have the axes of `at` and the origins p [nbody], bent to `slip`, J.
-KERNEL real contacts_energy(const lane_model *m, const placement *at, const vec3 *p, const vec3 *slip)
+/// What contact points store where bodies have the axes of `at` and the origins p [nbody], bent to `slip`, J. watch [nload]:
+/// takes which loads are idle; NULL: all are looked at. watched: it has that.
+KERNEL real contacts_energy(const lane_model *m, const placement *at, const vec3 *p, const vec3 *slip, load_watch *watch,
+                            bool watched)
 {
     real E = rset(0);
+    if (watch && !watched) watch_start(m, at, p, slip, NULL, watch);
     for (int k = 0; k < m->nload; k++) {
         const lane_point_load *s = &m->loads[k];
-        if (!(s->flags & LOAD_TOUCHES)) continue;
+        const int idle = idle_loads(watch, k);
+        if (idle) k += idle - 1;
+        if (idle || !(s->flags & LOAD_TOUCHES)) continue;
         const real gap = gap_of(m, s, mul_add(p[s->body], at[s->body].R, load3(s->point)));
         E = E + stored_in_contact(m, s, gap, slip);
     }
     return E;
 }
 
-/// The energy of a state; at: placements there; p [nbody]: scratch.
-FN energy_parts energy_of_state(const lane_model *m, const position_state *S, const placement *at, vec3 *p)
+/// The energy of a state; at: placements there; p [nbody]: scratch; watch, watched: as of contacts_energy().
+FN energy_parts energy_of_state(const lane_model *m, const position_state *S, const placement *at, vec3 *p, load_watch *watch,
+                                bool watched)
 {
     energy_parts E = position_energy(m, S->q, S->rate, S->V, at, p, NULL);
-    E.spring = E.spring + friction_energy(m, S->z, NULL) + contacts_energy(m, at, p, S->slip);
+    E.spring = E.spring + friction_energy(m, S->z, NULL) + contacts_energy(m, at, p, S->slip, watch, watched);
     return E;
 }
 

@@ -118,14 +118,14 @@ KERNEL void add_remembered_forces(const lane_model *m, const remembered *R, cons
     if (R->press) add_contact_forces(m, q, v, R->slip, R->press, L, tau);
 }
 
-/// What bristles and contact points store at q, J. T, p [nbody]: scratch
-KERNEL real bristles_energy(const lane_model *m, const remembered *R, const real *q, placement *T, vec3 *p)
+/// What bristles and contact points store at q, J. T, p [nbody]: scratch; watch: as of contacts_energy()
+KERNEL real bristles_energy(const lane_model *m, const remembered *R, const real *q, placement *T, vec3 *p, load_watch *watch)
 {
     const real E = R->z ? friction_energy(m, R->z, NULL) : rset(0);
     if (!R->press) return E;
     find_placements(m, q, T);
     for (int i = 0; i < m->nbody; i++) p[i] = placed_origin(&m->bodies[i], &T[i], q, p);
-    return E + contacts_energy(m, T, p, R->slip);
+    return E + contacts_energy(m, T, p, R->slip, watch, false);
 }
 
 #endif

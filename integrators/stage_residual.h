@@ -62,13 +62,15 @@ typedef struct {
     stage_body *body;        // [nbody][stages]
     load_state *held;        // [nload] at q
     stage_load *point;       // [nload][stages]
-    vec3 *p;                 // [nbody] origins at q, with loads
-    const vec3 *slip;        // [ncontact] what contact points remember
-    const real *press;       // [ncontact] their normal forces at the start of the step
-    mask glued;              // lanes at their first iterate, where what has stuck sticks
-    real *r;                 // [stages][nv] rows (balls: body axes)
-    real *K;                 // [nv][3 stages^2] derivatives of the joint terms: of a body from 3 s^2 times its `dof` on
-    mask too_far;            // an increment is ambiguous (joint_terms.h)
+    load_watch *watch;  // [nload] which loads are idle (contact/near.h), whose `held` and `point` are not known; NULL: none is
+    bool watched;       // it has been told already where bodies are as the step begins
+    vec3 *p;            // [nbody] origins at q, with loads
+    const vec3 *slip;   // [ncontact] what contact points remember
+    const real *press;  // [ncontact] their normal forces at the start of the step
+    mask glued;         // lanes at their first iterate, where what has stuck sticks
+    real *r;            // [stages][nv] rows (balls: body axes)
+    real *K;            // [nv][3 stages^2] derivatives of the joint terms: of a body from 3 s^2 times its `dof` on
+    mask too_far;       // an increment is ambiguous (joint_terms.h)
 } stages;
 
 /// R S in the shape that products with other rotations need: S R', by columns.
@@ -90,7 +92,14 @@ KERNEL void start_stages(const lane_model *m, stages *W, real h)
 #ifndef CATENA_ALONG  // there a pass finds them (sim/along/along_step.h)
     find_origins(m, W->in.q, W->start, W->p);
 #endif
-    hold_loads(m, W->start, W->p, W->held);
+    if (!W->watch) hold_loads(m, W->start, W->p, W->held);
+    else {
+        if (!W->watched) watch_start(m, W->start, W->p, W->slip, NULL, W->watch);
+        W->watched = false;
+        for (int k = 0; k < m->nload; k++)
+            if (W->watch[k].idle) k += W->watch[k].idle - 1;
+            else W->held[k] = hold_load(m, &m->loads[k], W->start[m->loads[k].body].R, W->p[m->loads[k].body]);
+    }
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         stage_start *s = &W->step[i];
@@ -310,9 +319,31 @@ FN end_touch touch_after_stages(const lane_model *m, const stages *W, int k)
 KERNEL void keep_stage_contacts(const lane_model *m, const stages *W, mask where, vec3 *slip, real *press)
 {
     for (int k = 0; k < m->nload; k++) {
-        if (!(m->loads[k].flags & LOAD_TOUCHES)) continue;
+        const int idle = idle_loads(W->watch, k);
+        if (idle) k += idle - 1;
+        if (idle || !(m->loads[k].flags & LOAD_TOUCHES)) continue;
         const end_touch e = touch_after_stages(m, W, k);
         keep_touch(m, &m->loads[k], &e, where, slip, press);
+    }
+}
+
+/// Watches the contact points of body i where it is at the s stages.
+KERNEL void watch_stages(const lane_model *m, stages *W, int s, int i)
+{
+    const lane_body *b = &m->bodies[i];
+    const stage_body *t = &W->body[i * s];
+    const body_place from = {W->start[i].R, W->p[i]};
+    body_place at[MOST_STAGES];
+    for (int a = 0; a < s; a++) at[a].R = t[a].T.R, at[a].p = add(W->p[i], t[a].dp);
+    for (int k = b->load; k < b->loads_end; k++) {
+        const int end = k + m->loads[k].group;
+        if (!m->loads[k].group) continue;
+        for (int j = group_wakes(m, k, &from, at, s, NULL, W->watch) ? k : end; j < end; j++) {
+            load_watch *const w = &W->watch[j];
+            if (w->wakes && w->idle) W->held[j] = hold_load(m, &m->loads[j], W->start[i].R, W->p[i]);
+            w->idle = !w->wakes;
+        }
+        k = end - 1;
     }
 }
 
@@ -320,7 +351,13 @@ KERNEL void keep_stage_contacts(const lane_model *m, const stages *W, mask where
 KERNEL void stage_loads(const lane_model *m, stages *W, int s, int i)
 {
     const lane_body *b = &m->bodies[i];
+    if (W->watch) watch_stages(m, W, s, i);
     for (int k = b->load; k < b->loads_end; k++) {
+        const int idle = idle_loads(W->watch, k);
+        if (idle) {
+            k += idle - 1;
+            continue;
+        }
         const lane_point_load *load = &m->loads[k];
         const load_state *at = &W->held[k];
         stage_load *of = &W->point[k * s];
@@ -336,7 +373,10 @@ KERNEL void stage_loads(const lane_model *m, stages *W, int s, int i)
             stage_body *t = &W->body[i * s + a];
             if (load->flags & LOAD_TOUCHES) {
                 const meeting c = touch_at_stage(m, W, k, a);
-                t->w = wrench_add(t->w, meeting_wrench(load, &c));
+                const mask pressed = gt(c.press.force, rset(0));
+                if (W->watch && !any_of(pressed)) continue;
+                const wrench w = wrench_add(t->w, meeting_wrench(load, &c));
+                t->w.n = W->watch ? sel3(pressed, w.n, t->w.n) : w.n, t->w.f = W->watch ? sel3(pressed, w.f, t->w.f) : w.f;
                 if (load->rolls) {
                     const stage_turn of_turn = turn_at_stage(m, W, k, a, &c);
                     t->w.n = add(t->w.n, turn_pull(&of_turn.T, of_turn.law.g));

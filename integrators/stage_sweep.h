@@ -284,6 +284,7 @@ FN void add_touch_blocks(const lane_model *m, const stages *W, int k, int s, int
 {
     const lane_point_load *load = &m->loads[k];
     const meeting t = touch_at_stage(m, W, k, a);
+    if (W->watch && !any_of(gt(t.press.force, rset(0)))) return;
     const vec3 ways[2] = {t.rub.t1, t.rub.t2}, n = t.n, slides = scale(t.rub.by_cap, load->friction);
     const vec3 under = sub_scaled(t.arm, t.face, load->radius);  // where friction acts
     const real second[2] = {t.rub.k1, t.rub.k2};
@@ -333,10 +334,13 @@ FN void add_pull_blocks(const lane_model *m, const stages *W, int k, int s, int 
 /// Adds those of the loads on a body; exact: as of add_touch_blocks().
 KERNEL void add_load_blocks(const lane_model *m, const lane_body *b, const stages *W, int s, int width, bool exact, real *P)
 {
-    for (int k = b->load; k < b->loads_end; k++)
-        for (int a = 0; a < s; a++)
+    for (int k = b->load; k < b->loads_end; k++) {
+        const int idle = idle_loads(W->watch, k);
+        if (idle) k += idle - 1;
+        for (int a = 0; a < s && !idle; a++)
             if (m->loads[k].flags & LOAD_TOUCHES) add_touch_blocks(m, W, k, s, a, width, exact, P);
             else add_pull_blocks(m, W, k, s, a, width, P);
+    }
 }
 
 /// The size of what is in hand, with the border of an open end or without.

@@ -124,7 +124,9 @@ FN void begin_part(const lane_model *m, const ctn_batch_config *cfg, real h, pos
     }
     const mask unknown = both(where, not_(gt(P->part.known, rset(0))));
     if (carries_energy(cfg) && any_of(unknown)) {
-        const energy_parts E = energy_of_state(m, S, P->one.W.start, P->p);
+        const bool stages = ladder_rung(cfg, 0);
+        const energy_parts E = energy_of_state(m, S, P->one.W.start, P->p, stages ? P->more.W.watch : P->loads.watch, false);
+        P->more.W.watched = stages;
         P->part.before = sel_energy(unknown, E, P->part.before);
     }
     P->part.known = sel(where, rset(0), P->part.known);
@@ -239,6 +241,12 @@ FN mask gains_nothing(step_part *part, const position_state *S, energy_parts aft
     return both(step, run);
 }
 
+/// How many loads from load k on are idle in the solution in P.
+FN int idle_in_part(const ladder_work *P, int k)
+{
+    return idle_loads(P->part.table ? P->more.W.watch : P->one.W.watch, k);
+}
+
 /// Load k, a contact point, at the end of the solution in P.
 FN end_touch touch_at_end(const lane_model *m, const ladder_work *P, int k)
 {
@@ -260,7 +268,9 @@ KERNEL mask keeps_law(const lane_model *m, ladder_work *L, const position_state 
     after.spring = after.spring + friction_energy(m, S->z, t ? P->u + (s - 1) * m->nv : L->one.u);
     for (int k = 0; k < m->nload; k++) {
         const lane_point_load *load = &m->loads[k];
-        if (!(load->flags & LOAD_TOUCHES)) continue;
+        const int idle = idle_in_part(L, k);
+        if (idle) k += idle - 1;
+        if (idle || !(load->flags & LOAD_TOUCHES)) continue;
         const end_touch e = touch_at_end(m, L, k);
         after.spring = after.spring + stored_at_end(load, &e);
     }
@@ -276,7 +286,9 @@ KERNEL mask contacts_change(const lane_model *m, const position_state *S, const 
     mask some = none_of();
     for (int k = 0; k < m->nload; k++) {
         const lane_point_load *s = &m->loads[k];
-        if (!(s->flags & LOAD_TOUCHES)) continue;
+        const int idle = idle_in_part(P, k);
+        if (idle) k += idle - 1;
+        if (idle || !(s->flags & LOAD_TOUCHES)) continue;
         const mask before = gt(S->press[s->contact], rset(0));
         for (int a = 0; a < (t ? t->stages : 1); a++) {
             const real press = t ? touch_at_stage(m, &P->more.W, k, a).press.force : P->one.W.ended[s->contact].at.press;
@@ -426,7 +438,7 @@ KERNEL void commit_part(const lane_model *m, const ctn_batch_config *cfg, positi
         if (S->fresh && !is_alpha(cfg)) S->fresh[0] = sel(where, one, S->fresh[0]);
     }
     if (law && (m->ncontact || !(t || P->part.alpha))) {
-        const energy_parts after = energy_of_state(m, S, P->one.W.start, P->p);
+        const energy_parts after = energy_of_state(m, S, P->one.W.start, P->p, t ? P->more.W.watch : P->one.W.watch, true);
         P->part.created = energy_created(P->part.before, after, P->part.flow);
     }
     if (law) note_created(S, P->part.created, P->part.flow, where);

@@ -654,6 +654,43 @@ START_TEST(same_bits)
 }
 END_TEST
 
+/// What is passed over as far changes no bit: points that are in no group are all looked at. On every engine, three worlds at three
+/// heights in one batch.
+START_TEST(far_points_change_nothing)
+{
+    enum { WORLDS = 3 };
+    FOR_ALL_SEEDS(seed, GROUND_KINDS)
+    {
+        double q[GROUND_MOST], v[GROUND_MOST], rows[2][WORLDS * GROUND_MOST];
+        ctn_model *const m = obstacle_model((ground_kind)(seed % GROUND_KINDS), seed, seed % 2 ? 0.01 : 0, q, v);
+        point_load *const groups = m->loads, *const none = malloc((size_t)m->nload * sizeof *none);
+        memcpy(none, groups, (size_t)m->nload * sizeof *none);
+        for (int k = 0; k < m->nload; k++) none[k].group = 0;
+        for (int w = 0; w < WORLDS; w++) {
+            memcpy(rows[0] + w * m->nq, q, (size_t)m->nq * sizeof *q), memcpy(rows[1] + w * m->nv, v, (size_t)m->nv * sizeof *v);
+            rows[0][w * m->nq + 2] += 0.4 * w;
+        }
+        for (const ctn_engine *const *e = engines_available(); *e; e++) {
+            ctn_batch_config cfg = config_of_way(_i);
+            cfg.worlds = WORLDS, cfg.engine = (*e)->name;
+            ctn_step_stats s[2][WORLDS];
+            uint64_t hash[2][WORLDS];
+            for (int all = 0; all < 2; all++) {
+                m->loads = all ? none : groups;
+                ctn_batch *const b = batch_with(m, &cfg);
+                ck_assert_int_eq(ctn_batch_set_state(b, rows[0], rows[1], 0, NULL), CTN_OK);
+                ck_assert_int_eq(ctn_batch_step(b, ways[_i].steps < 50 ? ways[_i].steps : 50, s[all], NULL), CTN_OK);
+                ctn_batch_hashes(b, hash[all]), ctn_batch_free(b);
+            }
+            for (int w = 0; w < WORLDS; w++)
+                ck_assert_msg(hash[0][w] == hash[1][w] && !memcmp(&s[0][w], &s[1][w], sizeof s[0][w]),
+                              "seed %llu, %s, %s, world %d: other bits", (unsigned long long)seed, ways[_i].name, (*e)->name, w);
+        }
+        m->loads = groups, free(none), ctn_model_free(m);
+    }
+}
+END_TEST
+
 // ---- scenes
 
 /// Points and surfaces: their order, frictions, names, what is told of them.
@@ -922,6 +959,7 @@ int main(void)
     tcase_add_test(t, methods_agree);
     tcase_add_loop_test(t, energy_never_rises, 0, GROUND_KINDS);
     tcase_add_loop_test(t, same_bits, 0, WAYS);
+    tcase_add_loop_test(t, far_points_change_nothing, 0, WAYS);
     tcase_add_test(t, points_by_surfaces);
     tcase_add_test(t, contacts_are_told);
     tcase_add_test(t, files_of_heights);

@@ -57,6 +57,7 @@ static stage_adjoint layout_stage_adjoint(const lane_model *m, int s_, arena *a)
     const size_t n = (size_t)m->nbody, nv = (size_t)m->nv, s = (size_t)s_;
     stage_adjoint w;
     w.P = layout_stages(m, s_, a);
+    w.P.W.watch = NULL;  // all loads are looked at
     w.P.sweep.U = TAKE(a, nv * 6 * s * s, real);
     w.P.sweep.inverse = TAKE(a, nv * 3 * s * s, real);
     w.at = TAKE(a, s * n, placement);
@@ -89,6 +90,7 @@ static position_adjoint layout_position_adjoint(const lane_model *m, arena *a)
     const size_t nv = (size_t)m->nv, contacts = (size_t)m->ncontact;
     position_adjoint w = {0};
     w.W = layout_solve(m, a);
+    w.W.watch = NULL;
     w.F = layout_factors(m, a);
     w.P = layout_pose((size_t)m->nbody, a);
     w.x = TAKE(a, (size_t)m->nq, real);
@@ -116,6 +118,7 @@ static ladder_adjoint layout_ladder(const lane_model *m, const ctn_batch_config 
     real **const vectors[] = {&w.q_bar, &w.v_bar, &w.tau_bar};
     for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++) *vectors[k] = TAKE(a, nv, real);
     w.again = layout_work(m, cfg, a).po;
+    w.again.one.W.watch = w.again.more.W.watch = w.again.loads.watch = NULL;
     w.projection = ve;
     const block_state chord = layout_state(m, cfg, a);
     w.chord = as_position(&chord);
@@ -133,6 +136,7 @@ static variational_adjoint layout_variational_adjoint(const lane_model *m, const
     variational_adjoint w = {0};
     w.work = layout_variational(m, a);
     w.work.loads = layout_loads(m, a);
+    w.work.loads.watch = NULL;
     const block_state now = layout_state(m, cfg, a);
     w.now = as_variational(&now);
     for (int k = 0; k < (cfg->order == 4 ? TRIPLE_JUMP : 1); k++) {
@@ -174,6 +178,7 @@ static adjoint_work layout_adjoint(const lane_model *m, const ctn_batch_config *
     explicit_adjoint *e = &w.ex;
     e->ex = layout_explicit(m, cfg, a);
     e->ex.loads = layout_loads(m, a);
+    e->ex.loads.watch = NULL;
     e->end = TAKE(a, nv, real);
     e->id = layout_id(m, a);
     e->F = layout_factors(m, a);

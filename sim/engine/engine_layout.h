@@ -109,6 +109,9 @@ KERNEL pose_work layout_pose(size_t bodies, arena *a)
     return w;
 }
 
+/// Of models with surfaces; else NULL.
+KERNEL load_watch *layout_watch(const lane_model *m, arena *a) { return m->nsurface ? TAKE(a, (size_t)m->nload, load_watch) : NULL; }
+
 /// Nothing for models without loads.
 KERNEL loads_work layout_loads(const lane_model *m, arena *a)
 {
@@ -119,6 +122,7 @@ KERNEL loads_work layout_loads(const lane_model *m, arena *a)
     w.at = TAKE(a, (size_t)m->nload, load_state);
     w.V = TAKE(a, n, twist);
     w.A = layout_pose(n, a);
+    w.watch = layout_watch(m, a);
     w.slip = NULL, w.slides = NULL, w.pressed = false;
     return w;
 }
@@ -224,6 +228,8 @@ KERNEL solve layout_solve(const lane_model *m, arena *a)
     W.face = TAKE(a, m->nsurface ? (size_t)m->ncontact : 0, vec3);
     W.begun = TAKE(a, m->nsurface ? (size_t)m->ncontact : 0, surface_point);
     W.ended = TAKE(a, (size_t)m->ncontact, ended_touch);
+    W.watch = layout_watch(m, a);
+    W.faced = TAKE(a, m->nsurface ? n : 0, face_pose);
     return W;
 }
 
@@ -282,6 +288,7 @@ KERNEL stage_work layout_stages(const lane_model *m, int s_, arena *a)
     g.W.body = TAKE(a, n * s, stage_body);
     g.W.held = TAKE(a, (size_t)m->nload, load_state);
     g.W.point = TAKE(a, (size_t)m->nload * s, stage_load);
+    g.W.watch = layout_watch(m, a);
     g.W.p = TAKE(a, m->nload ? n : 0, vec3);
     g.W.r = TAKE(a, s * nv, real);
     g.W.K = TAKE(a, nv * 3 * s * s, real);

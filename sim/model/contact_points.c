@@ -185,6 +185,20 @@ static double tree_weight(const ctn_model *m, int body)
 /// What falls back from the depth at which it rests is damped critically.
 static double critical_relaxation(const ctn_model *m, double depth) { return 2 * sqrt(depth / gravity_of(m)); }
 
+/// The `count` entries of a shape, `met` of each point, are a group: in a ball about the middle of the box that has all of them.
+static void make_group(point_load *group, int count, int met)
+{
+    double least[3] = {INFINITY, INFINITY, INFINITY}, most[3] = {-INFINITY, -INFINITY, -INFINITY}, r = 0;
+    for (int k = 0; k < count; k++)
+        for (int i = 0; i < 3; i++) least[i] = fmin(least[i], group[k].point[i]), most[i] = fmax(most[i], group[k].point[i]);
+    for (int i = 0; i < 3; i++) group->ball[i] = (least[i] + most[i]) / 2;
+    for (int k = 0; k < count; k++) {
+        const vec3 d = sub(const3(group[k].point), const3(group->ball));
+        r = fmax(r, sqrt(dot(d, d)) + group[k].radius);
+    }
+    group->ball[3] = (1 + 1e-9) * r, group->group = count, group->met = met;
+}
+
 void add_contacts(ctn_model *m, const ctn_scene *scene, point_load *loads, int first)
 {
     rounded_point at[MOST_POINTS];
@@ -215,6 +229,7 @@ void add_contacts(ctn_model *m, const ctn_scene *scene, point_load *loads, int f
                 if (m->published) o->grip = 2 * scene->contact.D1, o->damping = scene->contact.D2, o->friction = 0;
                 body_point(m, l, at[k].at, o->point);
             }
+            if (entries) make_group(&loads[m->ncontact - entries], entries, met);
         }
     m->nbent = turns ? 2 * m->ncontact : m->ncontact;
     m->relaxation = m->published ? 0 : m->critical ? critical_relaxation(m, m->depth) : scene->contact.relaxation;
