@@ -183,6 +183,11 @@ static void print_contact(const setup *s)
     else if (m->ncontact && least < most) printf(", depth %.3g to %.3g m, relaxation %.3g s", least, most, m->relaxation);
     else if (m->ncontact) printf(", depth %.3g m, relaxation %.3g s", most, m->relaxation);
     printf("\n");
+    int meshes;
+    const int corners = count_mesh_points(s->scene, &meshes);
+    if (meshes)
+        printf("meshes     %d touch%s with %d corners of their hulls (`mesh_points` of `contact`: with more)\n", meshes,
+               meshes == 1 ? "es" : "", corners);
 }
 
 static void print_state(const ctn_model *m, const totals *t, bool all)

@@ -64,7 +64,7 @@ static int box_points(const scene_shape *s, int inside, rounded_point *to)
 }
 
 /// The rounded points of a shape; to [MOST_POINTS]. Returns how many; 0: a mesh that could not be read.
-static int shape_points(const scene_shape *s, rounded_point *to)
+static int shape_points(const ctn_scene *scene, const scene_shape *s, rounded_point *to)
 {
     const int inside = s->points > 2 ? s->points - 2 : 0;
     switch (s->type) {
@@ -78,7 +78,7 @@ static int shape_points(const scene_shape *s, rounded_point *to)
     case SHAPE_BOX: return box_points(s, inside, to);
     case SHAPE_CYLINDER: return cylinder_points(s, to);
     case SHAPE_ELLIPSOID: return ellipsoid_points(s, to);
-    case SHAPE_MESH: return mesh_points(s, to);
+    case SHAPE_MESH: return mesh_points(s, s->points ? s->points : scene->contact.mesh_points, to);
     }
     return 0;
 }
@@ -107,9 +107,23 @@ static long count_entries(const ctn_scene *scene, long *points)
     for (int l = 0; l < scene->nlink; l++)
         for (int i = 0; i < scene->links[l].nshape; i++) {
             const scene_shape *const s = &scene->links[l].shapes[i];
-            const int n = touches(scene, l, s) ? shape_points(s, at) : 0;
+            const int n = touches(scene, l, s) ? shape_points(scene, s, at) : 0;
             *points += n;
             if (n) count += (long)n * count_met(scene, s);
+        }
+    return count;
+}
+
+int count_mesh_points(const ctn_scene *scene, int *meshes)
+{
+    rounded_point at[MOST_POINTS];
+    int count = 0;
+    *meshes = 0;
+    for (int l = 0; l < scene->nlink; l++)
+        for (int i = 0; i < scene->links[l].nshape; i++) {
+            const scene_shape *const s = &scene->links[l].shapes[i];
+            const int n = s->type == SHAPE_MESH && touches(scene, l, s) && count_met(scene, s) ? shape_points(scene, s, at) : 0;
+            count += n, *meshes += n > 0;
         }
     return count;
 }
@@ -211,7 +225,7 @@ void add_contacts(ctn_model *m, const ctn_scene *scene, point_load *loads, int f
     for (int l = 0; l < scene->nlink; l++)
         for (int i = 0; i < scene->links[l].nshape; i++) {
             const scene_shape *const s = &scene->links[l].shapes[i];
-            const int met = any && touches(scene, l, s) ? count_met(scene, s) : 0, entries = met ? met * shape_points(s, at) : 0;
+            const int met = any && touches(scene, l, s) ? count_met(scene, s) : 0, entries = met ? met * shape_points(scene, s, at) : 0;
             for (int n = 0, surface = -1; n < entries; n++) {
                 const int k = n / met;
                 point_load *const o = &loads[m->ncontact];

@@ -11,6 +11,9 @@ ctn_status check_contacts(const ctn_scene *scene, ctn_error *err);
 /// How many contact points the shapes have, each counted once for every surface; 0 where these are too many.
 int count_contacts(const ctn_scene *scene);
 
+/// How many corners of meshes are among the points of links, and of how many meshes.
+int count_mesh_points(const ctn_scene *scene, int *meshes);
+
 /// Makes them, count_contacts() of them with the numbers from `first` on, and what the model knows of the ground. Bodies are known.
 void add_contacts(ctn_model *m, const ctn_scene *scene, point_load *loads, int first);
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+
 /// A point of the shape's own axes, in the link's.
 static void place(const scene_shape *s, const double R[9], const double own[3], double at[3])
 {
@@ -70,37 +71,54 @@ int ellipsoid_points(const scene_shape *s, rounded_point *to)
     return count;
 }
 
-/// Direction i of MESH_DIRECTIONS that are spread evenly, on a spiral.
+/// Direction i of MOST_MESH_POINTS that are spread evenly, on a spiral.
 static void direction(int i, double d[3])
 {
-    const double z = 1 - (2 * i + 1.0) / MESH_DIRECTIONS, r = sqrt(1 - z * z), turn = M_PI * (3 - sqrt(5)) * i;
+    const double z = 1 - (2 * i + 1.0) / MOST_MESH_POINTS, r = sqrt(1 - z * z), turn = M_PI * (3 - sqrt(5)) * i;
     d[0] = r * cos(turn), d[1] = r * sin(turn), d[2] = z;
 }
 
+/// How far a corner of a mesh is in the direction d, in the mesh's own axes.
+static double reach(const scene_shape *s, const double x[3], const double d[3])
+{
+    return d[0] * s->size[0] * x[0] + d[1] * s->size[1] * x[1] + d[2] * s->size[2] * x[2];
+}
+
+/// What a corner that is left out may stick out by, as a share of the mesh's size.
+#define MESH_LACK 0.03
+
 static int by_number(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
 
-int mesh_points(const scene_shape *s, rounded_point *to)
+int mesh_points(const scene_shape *s, int asked, rounded_point *to)
 {
     const mesh_surface *const m = s->mesh ? &s->mesh->surface : NULL;
-    int corners[MESH_DIRECTIONS], count = 0;
-    double R[9];
+    const int most = asked ? asked : MESH_POINTS;
+    double d[MOST_MESH_POINTS][3], far[MOST_MESH_POINTS], taken[MOST_MESH_POINTS], R[9], size = 0;
+    int corners[MOST_MESH_POINTS], list[MOST_MESH_POINTS], count = 0, next = 0;
     if (!m || !s->mesh->good || !m->nvertex) return 0;
-    for (int i = 0; i < MESH_DIRECTIONS; i++) {
-        double d[3], most = -INFINITY;
-        direction(i, d);
+    for (int i = 0; i < MOST_MESH_POINTS; i++) {
+        direction(i, d[i]);
+        far[i] = taken[i] = -INFINITY;
         for (int v = 0; v < m->nvertex; v++) {
-            const double *const x = m->vertices[v], far = d[0] * s->size[0] * x[0] + d[1] * s->size[1] * x[1] + d[2] * s->size[2] * x[2];
-            if (far > most) most = far, corners[i] = v;
+            const double x = reach(s, m->vertices[v], d[i]);
+            if (x > far[i]) far[i] = x, corners[i] = v;
+        }
+    }
+    for (int i = 0; i < MOST_MESH_POINTS / 2; i++) size = fmax(size, far[i] + far[MOST_MESH_POINTS - 1 - i]);  // about opposite
+    for (double left = INFINITY; count < most && left > (asked ? 0 : MESH_LACK * size);) {
+        list[count++] = corners[next], left = 0;
+        for (int i = 0; i < MOST_MESH_POINTS; i++) {
+            taken[i] = fmax(taken[i], reach(s, m->vertices[list[count - 1]], d[i]));
+            if (far[i] - taken[i] > left) left = far[i] - taken[i], next = i;
         }
     }
     rotation_matrix(s->rotation, R);
-    qsort(corners, MESH_DIRECTIONS, sizeof *corners, by_number);
-    for (int i = 0; i < MESH_DIRECTIONS; i++) {
-        if (i && corners[i] == corners[i - 1]) continue;
+    qsort(list, (size_t)count, sizeof *list, by_number);
+    for (int i = 0; i < count; i++) {
         double own[3];
-        for (int k = 0; k < 3; k++) own[k] = s->size[k] * m->vertices[corners[i]][k];
-        place(s, R, own, to[count].at);
-        to[count++].radius = 0;
+        for (int k = 0; k < 3; k++) own[k] = s->size[k] * m->vertices[list[i]][k];
+        place(s, R, own, to[i].at);
+        to[i].radius = 0;
     }
     return count;
 }

@@ -14,7 +14,6 @@ enum {
     ELLIPSOID_RINGS = 3,
     RING_POINTS = 12,
     ELLIPSOID_POINTS = 1 + ELLIPSOID_RINGS * RING_POINTS,
-    MESH_DIRECTIONS = 128,
 };
 
 /// Corners around both ends, 2 RIM_POINTS. Returns how many.
@@ -27,8 +26,9 @@ int opposite_on_cylinder(int k);
 /// many.
 int ellipsoid_points(const scene_shape *s, rounded_point *to);
 
-/// The corners of a mesh that are the farthest in MESH_DIRECTIONS directions, each once: corners of its convex hull, and all that
-/// stick out by more than some hundredth of its size. Returns how many; 0: it could not be read.
-int mesh_points(const scene_shape *s, rounded_point *to);
+/// Corners of the convex hull of a mesh: of those that are the farthest in MOST_MESH_POINTS directions, one after the other the one
+/// that sticks out by the most from those before. `asked` of them; 0: until none sticks out by more than 0.03 of the mesh's size, at
+/// most MESH_POINTS. Returns how many; 0: it could not be read.
+int mesh_points(const scene_shape *s, int asked, rounded_point *to);
 
 #endif

@@ -3,12 +3,15 @@
 
 #include <math.h>
 
+enum { LEAST_MESH_POINTS = 4 };  // fewer have no inside
+
 typedef enum ground_key { GROUND_HEIGHT, GROUND_NORMAL, GROUND_LAYERS, GROUND_KEYS } ground_key;
 static const key ground_keys[GROUND_KEYS] = {
     [GROUND_HEIGHT] = {.name = "height"}, [GROUND_NORMAL] = {.name = "normal"}, [GROUND_LAYERS] = {.name = "layers"}};
 
 typedef enum contact_key {
     CONTACT_LAW,
+    CONTACT_MESH_POINTS,
     CONTACT_FRICTION,
     CONTACT_TORSIONAL,
     CONTACT_ROLLING,
@@ -19,6 +22,7 @@ typedef enum contact_key {
     CONTACT_KEYS
 } contact_key;
 static const key contact_keys[CONTACT_KEYS] = {[CONTACT_LAW] = {.name = "law"},
+                                               [CONTACT_MESH_POINTS] = {.name = "mesh_points"},
                                                [CONTACT_FRICTION] = {.name = "friction"},
                                                [CONTACT_TORSIONAL] = {.name = "torsional"},
                                                [CONTACT_ROLLING] = {.name = "rolling"},
@@ -74,6 +78,7 @@ static bool read_law(source *s, const node *n, scene_contact *to)
     if (!read_keys(s, n, "a contact", contact_keys, CONTACT_KEYS, v)) return false;
     if (v[CONTACT_LAW] && !read_word(s, v[CONTACT_LAW], laws, 2, "bristles or as-published", &law)) return false;
     bool ok = check_keys_of_law(s, n, v, to->published = law == 1);
+    if (v[CONTACT_MESH_POINTS]) ok = read_whole(s, v[CONTACT_MESH_POINTS], LEAST_MESH_POINTS, MOST_MESH_POINTS, &to->mesh_points) && ok;
     if (v[CONTACT_D1]) ok = read_number(s, v[CONTACT_D1], POSITIVE, &to->D1) && ok;
     if (v[CONTACT_D2]) ok = read_number(s, v[CONTACT_D2], NOT_NEGATIVE, &to->D2) && ok;
     if (v[CONTACT_FRICTION]) ok = read_number(s, v[CONTACT_FRICTION], NOT_NEGATIVE, &to->friction) && ok;
@@ -140,7 +145,8 @@ bool read_touch(source *s, const node *n, scene_shape *shape)
     if (v[ROLLING]) ok = read_number(s, v[ROLLING], NOT_NEGATIVE, &shape->rolling) && ok;
     if (v[LAYERS]) ok = read_layers(s, v[LAYERS], &shape->layers) && ok;
     if (!v[POINTS]) return ok;
+    if (shape->type == SHAPE_MESH) return read_whole(s, v[POINTS], LEAST_MESH_POINTS, MOST_MESH_POINTS, &shape->points) && ok;
     if (shape->type != SHAPE_CAPSULE && shape->type != SHAPE_BOX)
-        return bad_key(s, v[POINTS], "only capsules have points along their axis, and boxes along their edges");
+        return bad_key(s, v[POINTS], "only capsules have points along their axis, boxes along their edges, and meshes as corners");
     return read_whole(s, v[POINTS], 2, MOST_EDGE_POINTS, &shape->points) && ok;
 }
