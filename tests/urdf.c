@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <time.h>
 
 static ctn_model *robot_of(const char *text)
@@ -318,6 +319,27 @@ START_TEST(kinds_of_warnings_are_told_once)
 }
 END_TEST
 
+/// That a state takes the place of where a robot's reader begins is no news to who wrote the state.
+START_TEST(states_of_robots_are_given_in_silence)
+{
+    char folder[] = "/tmp/catena-urdf-XXXXXX", file[80], text[200];
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(file, sizeof file, "%s/r.urdf", folder);
+    FILE *const f = fopen(file, "w");
+    fputs("<robot name='r'><link name='a'/><joint name='j' type='revolute'><parent link='a'/><child link='b'/>"
+          "<limit lower='1' upper='2' effort='5' velocity='3'/></joint>" LINK_B "</robot>",
+          f);
+    fclose(f);
+    snprintf(text, sizeof text, "catena: 1\nurdf: %s\nstate: {q: [1.5]}\n", file);
+    ctn_error err = {0};
+    ctn_scene *const scene = ctn_scene_parse(text, strlen(text), "t.yaml", &err);
+    ck_assert_msg(scene, "%s", err.message);
+    ck_assert_msg(!strstr(ctn_scene_warnings(scene), "not used"), "%s", ctn_scene_warnings(scene));
+    ctn_scene_free(scene);
+    unlink(file), rmdir(folder);
+}
+END_TEST
+
 /// A floating joint inside a tree moves and turns its link as it likes, wherever it hangs.
 START_TEST(floating_joints_hang_anywhere)
 {
@@ -382,6 +404,7 @@ int main(void)
     tcase_add_test(files, what_is_ignored_is_listed);
     tcase_add_test(files, kinds_of_warnings_are_told_once);
     tcase_add_test(files, floating_joints_hang_anywhere);
+    tcase_add_test(files, states_of_robots_are_given_in_silence);
     tcase_add_test(files, depth_costs_no_stack);
     suite_add_tcase(suite, files);
     return run_suite(suite);

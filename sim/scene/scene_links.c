@@ -207,7 +207,7 @@ static bool note_given(source *s, const link_plan *plan)
 {
     reader *const r = s->r;
     for (int k = JOINT_KEY_Q0; k <= JOINT_KEY_V0; k++) {
-        if (!plan->own_joint[k]) continue;
+        if (!plan->own_joint[k] || s->of_robot) continue;  // nobody has written a robot's for this scene
         if (r->ngiven == r->given_capacity) {
             const int capacity = r->given_capacity ? 2 * r->given_capacity : 16;
             given_state *const given = realloc(r->given, (size_t)capacity * sizeof *given);

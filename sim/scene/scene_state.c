@@ -19,7 +19,6 @@ static bool next_numbers(source *s, const node **entry, int count, const value_u
 static void warn_of_given(source *s, bool velocity)
 {
     int first = s->r->ngiven;
-    if (s->of_robot) return;
     while (first > 0 && s->r->given[first - 1].link >= s->first_link) first--;
     for (int i = first; i < s->r->ngiven; i++) {
         const given_state *const g = &s->r->given[i];
