@@ -189,6 +189,26 @@ START_TEST(horizon)
 }
 END_TEST
 
+/// An eye that is dragged down stays above the floor; one that looks at what is below it, or where there is none, goes anywhere.
+START_TEST(above_the_floor)
+{
+    for (int k = 0; k < 20; k++) {
+        camera_orbit o = {.target = {0, 0, 0.1 * k}, .distance = 1 + k % 3, .elevation = -1.5, .field = 0.6};
+        camera_keep_above(&o, 0);
+        const double height = camera_on_orbit(&o).eye[2];
+        ck_assert_msg(height > 0 && (height < 0.021 * o.distance || o.elevation == -1.5), "eye at %g m", height);
+    }
+    camera_orbit o = {.target = {0, 0, -1}, .distance = 5, .elevation = -1, .field = 0.6};
+    camera_keep_above(&o, 0);
+    ck_assert_double_eq(o.elevation, -1);
+    camera_keep_above(&o, -INFINITY);
+    ck_assert_double_eq(o.elevation, -1);
+    o.elevation = 0.3;
+    camera_keep_above(&o, -1);
+    ck_assert_double_eq(o.elevation, 0.3);
+}
+END_TEST
+
 int main(void)
 {
     if (!machine_has("cameras", pen_is_there)) return EXIT_SKIPPED;
@@ -201,6 +221,7 @@ int main(void)
     tcase_add_test(t, first_person);
     tcase_add_test(t, smooth);
     tcase_add_test(t, horizon);
+    tcase_add_test(t, above_the_floor);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

@@ -66,6 +66,13 @@ void camera_pan(camera_orbit *o, double right, double up)
     for (int k = 0; k < 3; k++) o->target[k] -= o->distance * (right * axes[0][k] + up * axes[1][k]);
 }
 
+void camera_keep_above(camera_orbit *o, double floor)
+{
+    const double least = (floor - o->target[2]) / o->distance + 0.02;  // sine of the elevation
+    if (!(fabs(floor) < INFINITY) || !(o->target[2] >= floor)) return;
+    o->elevation = fmax(o->elevation, asin(fmax(least, -1)));
+}
+
 camera_fit camera_fit_of(const camera_orbit *o, double aspect)
 {
     const camera_orbit unit = {.distance = 1, .azimuth = o->azimuth, .elevation = o->elevation};  // however near and where `o` is

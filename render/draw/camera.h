@@ -32,6 +32,10 @@ void camera_axes(const render_camera *c, double axes[3][3]);
 /// Moves an orbit across the picture: `right` and `up` are what it sees move, at distance 1.
 void camera_pan(camera_orbit *o, double right, double up);
 
+/// Raises the eye of an orbit to a fiftieth of its distance above the height `floor` (m; not finite: there is none), if its target
+/// is no lower.
+void camera_keep_above(camera_orbit *o, double floor);
+
 /// What an orbit is to have in sight: it keeps its direction, and moves across the picture and away as far as balls want, no
 /// further. Begin with camera_fit_of, whose positions are relative to the target of `o`.
 typedef struct camera_fit {

@@ -100,6 +100,7 @@ static void draw_clock(panel_state *s)
         float at = (float)v->time;
         if (ImGui::SliderFloat("time", &at, (float)s->first, (float)s->last, "%.3f s")) s->seek = true, s->time = at;
     }
+    if (!s->recorded && s->last > 0 && v->time > s->last) ImGui::Text("after the scene's duration of %g s: it goes on", s->last);
     if (v->late) ImGui::TextColored(ImVec4(1, 0.7f, 0.3f, 1), "steps take longer than they last: the clock is slowed down");
 }
 

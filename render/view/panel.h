@@ -31,7 +31,7 @@ typedef struct panel_state {
     const player_view *view;
     int runs, worlds;
     const char *name[PLAYER_RUNS];  // of the runs
-    bool recorded;                  // it is a recording, from first to last (s)
+    bool recorded;                  // it is a recording, from first to last (s); else `last` is the scene's duration, if > 0
     double first, last;
     panel_link selected;
     double frames;  // drawn a second

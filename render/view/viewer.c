@@ -191,6 +191,7 @@ static void fill_panel(viewer *v)
     a->show = s->show, a->colors = (int)s->colors, a->overlaid = s->overlaid, a->ghosts = s->ghosts;
     a->recorded = s->film;
     if (s->film) film_range(s->film, &a->first, &a->last);
+    else a->last = ctn_scene_duration(s->scene);
     if (a->run >= s->runs) a->run = 0;
     for (int k = 0; k < s->runs; k++) {
         config_describe(&s->view.run[k].cfg, names[k]);
@@ -244,8 +245,10 @@ static void show_title(viewer *v)
 {
     char title[800];
     const player_view *const view = &v->exhibit->view;
-    int n = snprintf(title, sizeof title, "catena: %.60s, %.3f s%s", ctn_scene_name(v->exhibit->scene), view->time,
-                     view->running ? "" : ", paused");
+    const double duration = ctn_scene_duration(v->exhibit->scene);
+    const bool over = !v->exhibit->film && duration > 0 && view->time > duration;
+    int n = snprintf(title, sizeof title, "catena: %.60s, %.3f s%s%s", ctn_scene_name(v->exhibit->scene), view->time,
+                     view->running ? "" : ", paused", over ? ", after its duration" : "");
     for (int k = 0; k < v->exhibit->runs && n < (int)sizeof title - 310; k++)
         n += snprintf(title + n, sizeof title - (size_t)n, "%s %s", k ? ";" : ",", v->panel.name[k]);
     if (v->selected.link >= 0)

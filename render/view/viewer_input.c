@@ -73,6 +73,7 @@ static void move_camera(viewer *v, double dx, double dy)
     if (v->hand.orbits) {
         c->azimuth = remainder(c->azimuth - 0.008 * dx, 2 * 3.14159265358979323846);
         c->elevation = fmin(fmax(c->elevation + 0.008 * dy, -1.55), 1.55);
+        if (v->mounted < 0) camera_keep_above(c, v->exhibit->extent.floor);
     }
     if (v->hand.pans) camera_pan(c, dx * camera_pixel(&v->camera, v->height), -dy * camera_pixel(&v->camera, v->height));
 }
@@ -84,8 +85,10 @@ static void use_mouse(viewer *v, const window_events *e)
     const double dx = e->x - v->hand.x, dy = e->y - v->hand.y;  // while it is held
     v->hand.x = e->x, v->hand.y = e->y;
     if (!panel_wants_mouse()) {
-        if (e->scroll != 0)
+        if (e->scroll != 0) {
             viewer_take_camera(v), (v->mounted < 0 ? &v->orbit : &v->mount.orbit)->distance *= exp(-0.12 * e->scroll);
+            if (v->mounted < 0) camera_keep_above(&v->orbit, v->exhibit->extent.floor);
+        }
         if (e->pressed[BUTTON_LEFT]) {
             v->hand.moved = false;
             if (e->modifiers & WITH_CONTROL) begin_pull(v, e);
