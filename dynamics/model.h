@@ -19,6 +19,10 @@
 /// Angles beyond this lose digits in the reduction to a quarter turn (trig.h); a world that goes there is frozen. rad
 #define CTN_MAX_ANGLE 1.0e6
 
+/// Likewise by how much a joint may turn in one step, whose whole turns do not count (integrators/turns.h): nothing that a step
+/// tells of is left of such a motion. rad
+#define CTN_MAX_TURN 1.0e4
+
 typedef enum joint_kind {
     JOINT_REVOLUTE,     // S = (z, 0)
     JOINT_PRISMATIC,    // S = (0, z)
@@ -323,6 +327,7 @@ struct ctn_model {
     bool in_order;      // it is 0, 1, 2 ...
     bool passive;       // a body is BODY_PASSIVE
     bool rubs;          // a body is BODY_FRICTION
+    bool turns;         // one turns freely (integrators/turns.h), or could
     bool fast;          // a motor has a limit of its speed
     bool slides;        // a body slides, or turns on a helix, on another one
     bool slips, adds;   // a load is LOAD_SLIPS, LOAD_ADDED

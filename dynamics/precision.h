@@ -7,6 +7,7 @@
 
 #ifdef CATENA_FLOAT
 #define REAL_MAX_ANGLE 1.0e4  // rad, as CTN_MAX_ANGLE
+#define REAL_MAX_TURN 1.0e3   // as CTN_MAX_TURN
 #define NOT_REACHED 1e30      // more than any residual, squared residual or energy that is of use
 #define SOLVE_FLOOR 2e-3      // residual, relative, up to which a solve may end because rounding lets it fall no more
 #define PLACE_FLOOR 1e-2      // of a body's own extent: larger steps than this are no rounding
@@ -22,6 +23,7 @@
 #define HALF_PI_REST -4.37113900018624283e-08
 #else
 #define REAL_MAX_ANGLE CTN_MAX_ANGLE
+#define REAL_MAX_TURN CTN_MAX_TURN
 #define NOT_REACHED 1e300
 #define SOLVE_FLOOR 1e-10
 #define PLACE_FLOOR 1e-5

@@ -23,6 +23,7 @@
 #include "integrators/momentum.h"
 #include "integrators/variational_step.h"
 #include "integrators/step_control.h"
+#include "integrators/turns.h"
 #include "integrators/adaptive_step.h"
 #include "integrators/stage_adaptive.h"
 
@@ -52,7 +53,8 @@
     part(z, real, m->rubs ? m->nv : 0)  /* how far bristles of joint friction are bent */                               \
     part(wound, real, m->nwound)  /* integral terms of motors */                                                        \
     part(slip, vec3, m->nbent)     /* those of contact points */                                                        \
-    part(press, real, m->ncontact)  /* normal forces there */
+    part(press, real, m->ncontact)  /* normal forces there */                                                           \
+    part(turns, real, m->turns ? m->nv : 0)  /* of joints, that q does not count; the last part (batch_saved.c) */
 // clang-format on
 
 typedef struct {
@@ -161,6 +163,7 @@ KERNEL void block_set(const lane_model *m, const ctn_batch_config *cfg, block_st
     for (int k = 0; k < m->nv; k++) S->v[k] = v[k];
     if (S->control) S->control->size = rset(0), S->control->error = rset(1);
     for (int k = 0; k < m->nv && S->z; k++) S->z[k] = rset(0);
+    for (int k = 0; k < m->nv && S->turns; k++) S->turns[k] = rset(0);
     start_contacts(m, S->q, v, &W->loads, S->slip, S->press);
     for (int k = 0; k < m->nwound; k++) S->wound[k] = rset(0);
     if (cfg->dense) start_part(m, &S->part, S->q, S->v, S->z, S->wound, NULL, rset(0), le(rset(0), rset(0)));
@@ -269,6 +272,8 @@ FN void step_begins(const lane_model *m, const ctn_batch_config *cfg, const bloc
 {
     const position_state P = as_position(S);
     clock_step(m, c->steps), hold_wound(m, S->wound);
+    if (m->turns && count_turns(m, S->q, S->part.q, S->turns, fresh) && position_based(cfg->method))
+        find_placements(m, S->q, W->po.one.W.start);  // of other lanes: as they are
     take_forces(m, busy, c->steps, &W->forces, W->tau);
     if (position_based(cfg->method)) start_from(&P, applied_forces(W), &W->po.one.W);
     clear_counts(&step->count, fresh);
@@ -300,7 +305,12 @@ KERNEL void blame_joint(const lane_model *m, const block_state *S, culprit solvi
     const culprit angle = blame_motion(m, true, S->q, S->v), fast = blame_motion(m, false, S->q, S->v);
     const mask turned = both(le(rset(CTN_FREEZE_ANGLE), c->frozen), le(c->frozen, rset(CTN_FREEZE_ANGLE)));
     const mask unsolved = both(le(rset(CTN_FREEZE_NOT_CONVERGED), c->frozen), le(c->frozen, rset(CTN_FREEZE_NOT_CONVERGED)));
-    c->at_fault = sel_culprit(where, sel_culprit(unsolved, solving, sel_culprit(turned, angle, fast)), c->at_fault);
+    culprit found = sel_culprit(unsolved, solving, sel_culprit(turned, angle, fast));
+    for (int k = 0; k < m->nv && m->turns; k++) {
+        const mask here = both(le(found.dof, rset(k)), le(rset(k), found.dof));
+        found.at = sel(here, found.at + rset(TWO_PI) * S->turns[k], found.at);
+    }
+    c->at_fault = sel_culprit(where, found, c->at_fault);
 }
 
 /// The lanes `where` are frozen after the part `at` of a step.

@@ -8,6 +8,7 @@
 #include "dynamics/spatial.h"
 #include "dynamics/quaternion.h"
 #include "dynamics/joints.h"
+#include "integrators/turns.h"
 
 /// x = q (+) u. q, x [nq]; u [nv]. x may be q.
 KERNEL void config_add(const lane_model *m, const real *q, const real *u, real *x)
@@ -37,19 +38,20 @@ KERNEL void chart_rate(const lane_model *m, const real *u, const real *v, real *
     }
 }
 
-/// Where all coordinates are finite and no angle is beyond REAL_MAX_ANGLE; `far` tells the latter from the former.
+/// Where all coordinates at the end of a step are finite and no angle is beyond REAL_MAX_ANGLE, or REAL_MAX_TURN where whole turns
+/// were taken off as it began; `far` tells the latter from the former.
 KERNEL mask config_valid(const lane_model *m, const real *q, const real *v, mask *far)
 {
-    real zero = rset(0), most = rset(0);
+    real zero = rset(0);
+    mask out = none_of();
     for (int k = 0; k < m->nq; k++) zero = fmadd(q[k], rset(0), zero);
     for (int k = 0; k < m->nv; k++) zero = fmadd(v[k], rset(0), zero);
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         if (!about_z(b->kind)) continue;
-        const real a = magnitude(q[b->qadr]);
-        most = sel(gt(a, most), a, most);
+        out = either(out, gt(magnitude(q[b->qadr]), rset(turns_freely(b) ? REAL_MAX_TURN : REAL_MAX_ANGLE)));
     }
-    *far = gt(most, rset(REAL_MAX_ANGLE));
+    *far = out;
     return both(le(zero, rset(0)), not_(*far));  // NaN is not <= 0
 }
 

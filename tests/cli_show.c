@@ -251,7 +251,7 @@ START_TEST(frozen_worlds)
 {
     static const char wild[] = "catena: 1\n"
                                "links:\n"
-                               "  - {name: wheel, joint: revolute, mass: 1, inertia: [1, 1, 1, 0, 0, 0], com: [0.3, 0, 0]}\n"
+                               "  - {name: wheel, joint: {type: revolute, stiffness: 1.0e-9}, mass: 1, inertia: [1, 1, 1, 0, 0, 0], com: [0.3, 0, 0]}\n"
                                "integrator: {method: rk4, dt: 0.1}\n"
                                "sample: {v: {wheel: {grid: [0, 6.0e6, 2]}}}\n"
                                "duration: 1\n";

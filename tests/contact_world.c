@@ -34,14 +34,15 @@ static void put_columns(contact_world *f, size_t *at, size_t place, double unit)
 
 /// The flat form is q, joint rates, their gain, V of every body, two sums of energy (of methods that keep them), of alpha A and B of
 /// every body, a and b, the size that these fit and how the next step begins; bristles of joints, integral terms, bristles and normal
-/// forces of contact points.
+/// forces of contact points, turns of joints.
 static void find_places(contact_world *f)
 {
     const ctn_model *const m = f->m;
     const bool alpha = f->cfg.method == CTN_ALPHA;
     const double h = f->cfg.dt;
-    const size_t wound = (size_t)m->nwound, bent = m->rubs ? f->nv : 0, bodies = 12 * (size_t)m->nbody, V = f->nq + 2 * f->nv,
-                 A = V + bodies + 2, a = A + 2 * bodies, slip = f->flat - f->contacts - 3 * f->bristles, z = slip - wound - bent;
+    const size_t turns = m->turns ? f->nv : 0, wound = (size_t)m->nwound, bent = m->rubs ? f->nv : 0, bodies = 12 * (size_t)m->nbody,
+                 V = f->nq + 2 * f->nv, A = V + bodies + 2, a = A + 2 * bodies,
+                 slip = f->flat - turns - f->contacts - 3 * f->bristles, z = slip - wound - bent;
     size_t at = 0;
     f->place = calloc(f->n + 1, sizeof *f->place), f->unit = numbers(f->n), f->idle = calloc(f->n + 1, sizeof *f->idle);
     f->fresh = alpha ? z - 1 : 0;
@@ -124,7 +125,8 @@ void start_flat(const contact_world *f, const double *q, const double *v, double
 
 int touch_of(const contact_world *f, const double *flat, size_t k)
 {
-    const double *z = flat + f->flat - f->contacts - 3 * (f->bristles - k), l = flat[f->flat - f->contacts + k];
+    const double *const press = flat + f->flat - (f->m->turns ? f->nv : 0) - f->contacts;
+    const double *const z = press - 3 * (f->bristles - k), l = press[k];
     const point_load *s = f->point[k];
     const double bent = s->grip * sqrt(z[0] * z[0] + z[1] * z[1] + z[2] * z[2]);
     return l <= 0 ? 0 : bent < (1 - 1e-9) * s->friction * l ? 1 : 2;

@@ -114,7 +114,8 @@ typedef enum ctn_freeze {
     CTN_RUNNING,
     CTN_FREEZE_NOT_FINITE,     // accelerations, velocities or coordinates became infinite or NaN
     CTN_FREEZE_NOT_CONVERGED,  // no fallback found a step
-    CTN_FREEZE_ANGLE,          // a joint angle left the range of sine and cosine (1e6 rad)
+    CTN_FREEZE_ANGLE,          // a joint turned by more than 1e4 rad in a step; or beyond 1e6 rad, where a spring, a limit, a
+                               // target of position or a pitch counts its turns; single precision: 1e3 and 1e4
     CTN_FREEZE_STEP,           // adaptive steps: a part would have to be smaller than 1e-12 of the step
     CTN_FREEZE_PARTS,          // adaptive steps: one would take more than 100 000 parts
     CTN_FREEZE_WORK,           // a step's equations would take more than 300 000 evaluations

@@ -65,7 +65,7 @@ static void explicit_part_of_block(void *context, int thread, int job)
     switch (c->part) {
     case START_CLOCK: start_clock(&c->w->rows[job], c->clock); break;
     case BEGIN_STAGE:
-        if (!c->stage) clock_step(m, rset(c->made));
+        if (!c->stage) clock_step(m, rset(c->made)), count_row_turns(B, S->S.q, S->S.part.q, S->S.turns);
         if (!leaps) {
             advance(m, c->stage, c->table->a[c->stage], S->S.q, S->S.v, m->dt, ex);
             chart_rate(m, ex->u, ex->w, ex->kq[c->stage]);

@@ -41,6 +41,7 @@ KERNEL void stage_part_of_block(void *context, int thread, int job)
     switch (c->part) {
     case STAGES_BEGIN:
         clock_step(m, rset(c->made));
+        count_row_turns(&w->rows[job], S.q, A->S.part.q, A->S.turns);
         start_from(&S, c->forced ? A->W.tau : NULL, &P->one.W);
         set_step_size(&P->one.W, m->dt);
         enter_rung(m, ladder_rung(w->cfg, 0), false, &S, P);

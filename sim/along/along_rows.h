@@ -351,13 +351,30 @@ FN void load_rows(lane_rows *B, double dt, bool steps)
     m->nload = m->nmotor = m->ncontrol = m->ncontact = m->nbent = 0;
     m->nsurface = 0, m->surfaces = NULL;
     m->frames = &plain_frame, m->dof_adr = NULL, m->in_order = true, m->passive = from->passive, m->slides = from->slides;
-    m->rubs = from->rubs, m->adds = m->fast = m->published = false;
+    m->rubs = from->rubs, m->turns = from->turns, m->adds = m->fast = m->published = false;
     m->nsignal = m->nwound = 0, m->clock = steps ? &B->clock : NULL, m->wound = m->by_target = m->by_wound = m->by_bent = m->by_contact = NULL,
     m->time = 0;
     memset(&B->clock, 0, sizeof B->clock);
     for (int i = 0; i < m->nbody; i++) load_row(B, i), load_loads(B, i), load_motor(B, i);
     rows_numbers(B, from, dt), load_numbers(B, from);
     m->nsignal = from->nsignal;  // so that all blocks do the same
+}
+
+/// count_turns() of rows, which join bodies with springs and others.
+KERNEL void count_row_turns(const lane_rows *B, real *q, real *earlier, real *turns)
+{
+    for (int i = 0; i < B->m.nbody && B->m.turns; i++) {
+        const along_row *const r = &B->block->row[i];
+        double free[LANES] __attribute__((aligned(64)));
+        if (r->kind != JOINT_REVOLUTE) continue;
+        const mask many = many_turns(q[r->qadr]);
+        if (!any_of(many)) continue;
+        for (int l = 0; l < LANES; l++) {
+            const int body = r->body[B->first + l];
+            free[l] = body >= 0 && !(B->plan->model->bodies[body].flags & (BODY_SPRING | BODY_SERVO));
+        }
+        count_turn(q + r->qadr, earlier ? earlier + r->qadr : NULL, turns + r->vadr, both(many, gt(lane_load(free), rset(0))));
+    }
 }
 
 /// Numbers of a model's array, by degree of freedom (velocity) or by coordinate, into the rows, and back. What lanes without a

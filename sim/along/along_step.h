@@ -367,6 +367,7 @@ KERNEL void step_part_of_block(void *context, int thread, int job)
     case TURN_CLOCK: clock_step(m, rset(c->made)), clock_state_at(m, rset(0)); break;
     case BEGIN_STEP:
         clock_step(m, rset(c->made));
+        count_row_turns(&c->w->rows[job], S.q, A->S.part.q, A->S.turns);
         start_from(&S, c->forced ? A->W.tau : NULL, &P->one.W);
         set_step_size(&P->one.W, m->dt);
         if (alpha) {

@@ -50,7 +50,10 @@ static void chord_part_of_block(void *context, int thread, int job)
     const mask all = not_(none_of());
     mask far;
     switch (c->part) {
-    case SAVE_STATE: copy_variational(m, &S, all, &P->saved); break;
+    case SAVE_STATE:
+        count_row_turns(B, S.q, NULL, A->S.turns);
+        copy_variational(m, &S, all, &P->saved);
+        break;
     case HOLD_START:
     case HOLD_END:  // as if all were at rest
         memset(P->d, 0, (size_t)m->nv * sizeof *P->d);

@@ -12,7 +12,7 @@ const char *ctn_freeze_text(ctn_freeze reason)
     case CTN_RUNNING: return "it still runs";
     case CTN_FREEZE_NOT_FINITE: return "its coordinates or velocities became infinite or undefined";
     case CTN_FREEZE_NOT_CONVERGED: return "no step was found, not even after halving it repeatedly";
-    case CTN_FREEZE_ANGLE: return "a joint angle went beyond 1e6 rad (1e4 in single precision)";
+    case CTN_FREEZE_ANGLE: return "a joint turned by more than 1e4 rad in a step, or beyond 1e6 rad where its turns count (1e3, 1e4 in single precision)";
     case CTN_FREEZE_STEP: return "the step size that the tolerance asks for is too small";
     case CTN_FREEZE_PARTS: return "a step takes more than 100000 parts of the size that the tolerance asks for";
     case CTN_FREEZE_WORK: return "a step takes more than 300000 evaluations of its equations";
@@ -24,8 +24,8 @@ const char *ctn_freeze_text(ctn_freeze reason)
 static const char *remedy(const ctn_batch_config *cfg, const ctn_step_stats *s)
 {
     if (s->frozen == CTN_FREEZE_ANGLE)
-        return ctn_method_is_implicit(cfg->method) ? "let it turn less, or slow it down by damping"
-                                                   : "try radau, or a smaller dt; if it is to turn so fast, let it turn less";
+        return ctn_method_is_implicit(cfg->method) ? "try a smaller dt, or slow it down by damping; springs, limits and targets of position count all turns"
+                                                   : "try radau, or a smaller dt";
     if (s->frozen == CTN_FREEZE_NOT_CONVERGED && s->frozen_dof < 0) return "give what moves a mass, or its joint armature";
     if (s->frozen == CTN_FREEZE_WORK)
         return cfg->solver == CTN_NEWTON ? "try a smaller dt, or fewer max_halvings" : "try the solver newton, or a smaller dt";

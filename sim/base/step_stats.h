@@ -38,7 +38,7 @@
     stat(dissipated, double, TOTAL, c->flow.dissipated, "J", "energy taken out by dampers since the record before")              \
     stat(created, double, BALANCE, created, "J", "energy created (lost: negative) by the numerics since the record before")      \
     stat(frozen, ctn_freeze, LAST, c->frozen, "1",                                                                               \
-         "0 running; frozen as 1 not finite, 2 no step was found, 3 an angle beyond 1e6 rad, 4 steps too small, 5 too many "     \
+         "0 running; frozen as 1 not finite, 2 no step was found, 3 a joint turned too far, 4 steps too small, 5 too many "     \
          "parts, 6 too many evaluations")                                                                                        \
     stat(frozen_time, double, LAST, c->part, "s", "time of the last good state if frozen, else 0")                               \
     stat(frozen_dof, int, LAST, c->at_fault.dof, "1", "index in v of where it froze; -1 not known, or not frozen")               \

@@ -272,8 +272,14 @@ typedef struct {
     uint64_t *hash;  // [worlds]
 } hashing;
 
+/// Turns that q does not count are the last numbers of a state; where there are none its hash is that of a state without them, as in
+/// recordings from before they were counted.
 static uint64_t hash_world(const ctn_batch *batch, int world, const double *flat, size_t n)
 {
+    const size_t turns = batch->model->turns ? (size_t)batch->model->nv : 0;
+    bool none = true;
+    for (size_t k = n - turns; k < n; k++) none = none && flat[k] == 0;
+    if (none) n -= turns;
     const size_t own = (size_t)batch->cfg.parameter_count;
     XXH64_hash_t h = XXH3_64bits(&batch->clocks[world], sizeof *batch->clocks);
     if (own) h = XXH3_64bits_withSeed(batch->values + (size_t)world * own, own * sizeof *batch->values, h);

@@ -302,7 +302,7 @@ static void between_parts(ctn_tape *tape, bool resized, const ctn_step_stats *st
         ways == 1 || tape->cfg.method == CTN_ALPHA || (stats->fewer_stages && prepare(tape, tape->used - 1, true) == ways - 1);
     if (single) memset(flat + (size_t)tape->model->nq + nv, 0, nv * sizeof *flat);
     if (resized && tape->cfg.method == CTN_COLLOCATION && tape->cfg.order > 2)
-        flat[tape->flat - 1 - (size_t)tape->model->nwound] = 1;
+        flat[tape->flat - 1 - (size_t)tape->model->nwound - (tape->model->turns ? nv : 0)] = 1;
     put_back(tape, flat);
 }
 

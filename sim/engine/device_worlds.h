@@ -119,8 +119,11 @@ FN void step_world(const device_job *job, const lane_model *m, int world, block_
 FN void get_world(const device_job *job, const lane_model *m, int world, const block_state *S, block_work *W)
 {
     double *const q = job->q + (size_t)world * (size_t)m->nq, *const v = job->v + (size_t)world * (size_t)m->nv;
-    if (job->q)
+    if (job->q) {
+        double *const row[1] = {q};
         for (int k = 0; k < m->nq; k++) lane_store(q + k, S->q[k]);
+        add_turns(m, S->turns, 1, row);
+    }
     if (!job->v) return;
     const real *const now = block_velocity(m, &job->cfg, S, W);
     for (int k = 0; k < m->nv; k++) lane_store(v + k, now[k]);

@@ -245,6 +245,7 @@ static bool run_adjoint_prepare(const lane_model *of, const ctn_batch_config *cf
     W->clock.step = W->clock.part = rset(time);
     real *const forces = W->tau;
     gather_state(m, cfg, before, &W->before);
+    if (m->turns) count_turns(m, W->before.q, NULL, W->before.turns, not_(none_of()));
     gather_state(m, cfg, after, &W->after);
     if (tau) lane_gather(forces, tau, m->nv);
     else W->tau = NULL;

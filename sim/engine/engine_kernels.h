@@ -329,7 +329,7 @@ static void run_get(const lane_model *m, const ctn_batch_config *cfg, void *stat
 {
     const block_state S = open_state(m, cfg, state);
     block_work W = open_work(m, cfg, work);
-    if (q) lane_scatter(q, count, S.q, m->nq);
+    if (q) lane_scatter(q, count, S.q, m->nq), add_turns(m, S.turns, count, q);
     if (v) lane_scatter(v, count, block_velocity(m, cfg, &S, &W), m->nv);
 }
 
@@ -386,7 +386,7 @@ static void run_interpolate(const lane_model *of, const ctn_batch_config *cfg, v
     const bool position = position_based(cfg->method);
     real *const x = position ? W.po.one.x : W.ex.x, *const w = position ? W.po.one.d : W.ex.w;
     block_interpolate(m, cfg, &S, &W, t, fit, x, w);
-    if (q) lane_scatter(q, count, x, m->nq);
+    if (q) lane_scatter(q, count, x, m->nq), add_turns(m, S.turns, count, q);
     if (v) lane_scatter(v, count, w, m->nv);
     lane_store(lane, *S.part.size);
     for (int l = 0; l < count; l++) size[l] = lane[l];

@@ -414,6 +414,7 @@ static void finish_bodies(drafts *d)
         ctn_body *o = &m->bodies[i];
         if (o->flags & BODY_PASSIVE) m->passive = true;
         if (o->flags & BODY_FRICTION) m->rubs = true;
+        if (o->kind == JOINT_REVOLUTE && !(o->flags & BODY_SPRING)) m->turns = true;
         if (o->parent >= 0 && (o->kind == JOINT_PRISMATIC || o->kind == JOINT_HELICAL)) m->slides = true;
         body_set_form(o);
         const double L = o->extent > 0 ? o->extent : 1;
