@@ -10,6 +10,7 @@
 #include <catena/catena.h>
 #include <check.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -293,6 +294,28 @@ static ctn_status no_states(device_worlds *d, int first, int count, bool load, d
     return err->status = CTN_UNAVAILABLE;
 }
 
+/// A kernel of the twin that touches the host's memory ends the process: pointers that a GPU could not follow are found without one.
+START_TEST(host_memory)
+{
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(__clang__)
+    static const char *const places[] = {"heap", "stack", "program"};
+    const char *const library = getenv("CTN_CUDA_LIBRARY"), *const forks = getenv("CK_FORK");
+    if (!library || !strstr(library, "twin") || (forks && !strcmp(forks, "no"))) return;  // a fork of what has opened it cannot use it
+    const pid_t child = fork();
+    if (!child) {
+        ctn_model *const m = random_model(3, &(random_options){.links = 3});
+        const ctn_batch_config cfg = config_of(4, "cuda");
+        setenv("CTN_TWIN_TOUCH", places[_i], 1);
+        ctn_batch *const b = ctn_batch_create(m, &cfg, NULL);
+        _exit(!b || ctn_batch_step(b, 1, NULL, NULL));
+    }
+    int status = 0;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_msg(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV, "%s: status %d", places[_i], status);
+#endif
+}
+END_TEST
+
 /// Failures are told once, by the next call that can, but for a device that is lost; what is lost does not take up a saved state.
 START_TEST(failures)
 {
@@ -432,6 +455,7 @@ int main(void)
     tcase_add_loop_test(t, on_the_ground, 0, 3);
     tcase_add_test(t, device_memory);
     tcase_add_test(t, limits);
+    tcase_add_loop_test(t, host_memory, 0, 3);
     tcase_add_test(t, failures);
     tcase_add_test(t, sensors);
     suite_add_tcase(s, t);

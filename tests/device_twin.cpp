@@ -1,12 +1,14 @@
-// The GPU's engine on the CPU: the code of its threads compiled as C++17, memory from malloc, a launch as a loop over the worlds.
+// The GPU's engine on the CPU: the code of its threads compiled as C++17, memory of its own, a launch as a loop over the worlds.
 // Scratch memory is full of NaNs at first, as a GPU's is of anything. Launches fail after the first CTN_TWIN_LAUNCHES, where the
 // environment says so.
 #include "dynamics/lane_scalar.h"
 #include "sim/engine/device_worlds.h"
 #include "sim/base/status.h"
+#include "tests/twin_guard.h"
 
 #include <map>
 #include <stdlib.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #ifdef CATENA_FLOAT
@@ -49,16 +51,15 @@ static const char *machine_error()
 static void *machine_allocate(size_t size)
 {
     if (twin_is_forked()) return NULL;
-    void *const p = aligned_alloc(64, (size + 63) / 64 * 64);
-    memset(p, 0xff, size);
-    allocated()[(char *)p] = size;
+    void *const p = device_map(size);
+    if (p) allocated()[(char *)p] = size;
     return p;
 }
 
 static void machine_free(void *p)
 {
     allocated().erase((char *)p);
-    free(p);
+    device_unmap(p);
 }
 
 static bool machine_knows(const void *p)
@@ -85,12 +86,23 @@ static bool machine_launch(const device_job *job, size_t scratch, void *)
     static long launches;
     const char *const most = getenv("CTN_TWIN_LAUNCHES");
     if (most && launches++ >= atol(most)) return false;
-    char *const memory = (char *)aligned_alloc(64, (scratch + 127) / 64 * 64);
-    for (int w = 0; w < job->worlds; w++) {
-        memset(memory, 0xff, scratch);
-        run_world(job, w, memory);
-    }
-    free(memory);
+    char *const memory = (char *)device_map(scratch + 64);
+    if (!memory) return false;
+    const device_constant<device_job> constant(*job);
+    const device_job *const there = constant.there();
+    const char *const touch = getenv("CTN_TWIN_TOUCH");  // of the twin itself: whether it finds what it is there to find
+    const volatile char *host = NULL;
+    if (touch && !strcmp(touch, "heap")) host = (const char *)&allocated().begin()->second;
+    else if (touch && !strcmp(touch, "stack")) host = (const char *)&scratch;
+    else if (touch) host = (const char *)getauxval(AT_PHDR);  // the program
+    launch_kernel([there, memory, scratch, host] {
+        if (host) (void)*host;
+        for (int w = 0; w < there->worlds; w++) {
+            memset(memory, 0xff, scratch);
+            run_world(there, w, memory);
+        }
+    });
+    device_unmap(memory);
     return true;
 }
 

@@ -13,8 +13,10 @@ static bool machine_zero(void *to, size_t size)
 template <class Job> static bool machine_each(const Job &job, int count, int states)
 {
     if (!may_launch()) return false;
-    for (int state = states - 1; state >= 0; state--)
-        for (int k = count - 1; k >= 0; k--) Job::run(job, state, k);
+    launch_kernel([job, count, states] {
+        for (int state = states - 1; state >= 0; state--)
+            for (int k = count - 1; k >= 0; k--) Job::run(job, state, k);
+    });
     return true;
 }
 
@@ -62,11 +64,13 @@ static typename Scan::element spread_tile(const Scan &s, int state, int tile, co
 
 template <class Scan> static bool machine_fold(const Scan &s, int states)
 {
-    typename Scan::element before[THREADS];
     if (!may_launch()) return false;
-    for (int state = states - 1; state >= 0; state--)
-        for (int tile = s.tiles - 1; tile >= 0; tile--)
-            s.part[(size_t)state * ((size_t)s.tiles + 1) + (size_t)tile] = fold_tile(s, state, tile, before);
+    launch_kernel([s, states] {
+        typename Scan::element before[THREADS];
+        for (int state = states - 1; state >= 0; state--)
+            for (int tile = s.tiles - 1; tile >= 0; tile--)
+                s.part[(size_t)state * ((size_t)s.tiles + 1) + (size_t)tile] = fold_tile(s, state, tile, before);
+    });
     return true;
 }
 
@@ -74,21 +78,25 @@ template <class Scan> static bool machine_join(const Scan &scan, int states)
 {
     const parts_of<Scan> s = parts(scan);
     if (!may_launch()) return false;
-    for (int state = states - 1; state >= 0; state--) {
-        typename Scan::element carried = Scan::product::one();
-        for (int tile = 0; tile < s.tiles; tile++)
-            carried = Scan::product::times(carried, spread_tile(s, state, tile, carried));
-    }
+    launch_kernel([s, states] {
+        for (int state = states - 1; state >= 0; state--) {
+            typename Scan::element carried = Scan::product::one();
+            for (int tile = 0; tile < s.tiles; tile++)
+                carried = Scan::product::times(carried, spread_tile(s, state, tile, carried));
+        }
+    });
     return true;
 }
 
 template <class Scan> static bool machine_spread(const Scan &s, int states)
 {
     if (!may_launch()) return false;
-    for (int state = states - 1; state >= 0; state--)
-        for (int tile = s.tiles - 1; tile >= 0; tile--)
-            spread_tile(s, state, tile,
-                        s.tiles > 1 ? s.part[(size_t)state * ((size_t)s.tiles + 1) + (size_t)tile] : Scan::product::one());
+    launch_kernel([s, states] {
+        for (int state = states - 1; state >= 0; state--)
+            for (int tile = s.tiles - 1; tile >= 0; tile--)
+                spread_tile(s, state, tile,
+                            s.tiles > 1 ? s.part[(size_t)state * ((size_t)s.tiles + 1) + (size_t)tile] : Scan::product::one());
+    });
     return true;
 }
 

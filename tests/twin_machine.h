@@ -5,6 +5,8 @@
 
 #include "dynamics/lane_scalar.h"
 
+#include "tests/twin_guard.h"
+
 #include <stdlib.h>
 
 enum copy_kind { TO_DEVICE, FROM_DEVICE };
@@ -15,13 +17,10 @@ static const char *machine_error() { return twin_is_forked() ? "initialization e
 
 static void *machine_allocate(size_t size)
 {
-    if (twin_is_forked()) return NULL;
-    void *const p = aligned_alloc(64, (size + 63) / 64 * 64);
-    if (p) memset(p, 0xff, size);
-    return p;
+    return twin_is_forked() ? NULL : device_map(size);
 }
 
-static void machine_free(void *p) { free(p); }
+static void machine_free(void *p) { device_unmap(p); }
 
 static bool machine_copy(void *to, const void *from, size_t size, copy_kind, void *)
 {
