@@ -72,12 +72,14 @@ static void open_plugin(int k)
         for (size_t f = 0; f < sizeof folders / sizeof *folders && !library; f++) {
             char path[4096];
             const int used = snprintf(path, sizeof path, "%.*s%s%s", length, from, folders[f], file);
-            if (length && used < (int)sizeof path) library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+            if (!length || used >= (int)sizeof path || access(path, F_OK)) continue;
+            library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+            if (!library) snprintf(opened[k].why, sizeof opened->why, "cannot be opened: %s", dlerror());
         }
     }
     if (!library) library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
-    if (library) opened[k].device = table_of(k, library);
-    else snprintf(opened[k].why, sizeof opened->why, "needs %s beside the library: it is built %s", file, opened[k].built);
+    if (library) opened[k].why[0] = 0, opened[k].device = table_of(k, library);
+    else if (!opened[k].why[0]) snprintf(opened[k].why, sizeof opened->why, "needs %s beside the library: it is built %s", file, opened[k].built);
 }
 
 /// Where `name` stands in `opened`, which tells then what there is.
