@@ -1,11 +1,13 @@
 /// Cameras: points land on the pixels where they should, and cameras of scenes go where their links go. What is seen is read from
 /// the buffer of ids.
 #include "render/draw/camera_mount.h"
+#include "render/draw/fit.h"
 #include "tests/suite.h"
 #include "tests/view.h"
 
 #include <check.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -209,6 +211,43 @@ START_TEST(above_the_floor)
 }
 END_TEST
 
+/// How far a camera goes back for a ball of 0.2 m, 1 m above the ground, and obstacles.
+static double fitted(const char *obstacles, bool ground)
+{
+    char text[600];
+    snprintf(text, sizeof text,
+             "catena: 1\nground: true\n%slinks:\n  - {name: ball, position: [0, 0, 1], joint: {type: free}, density: 800, "
+             "shapes: [{type: sphere, radius: 0.2}]}\n",
+             obstacles);
+    view v = parse_view(text);
+    camera_orbit o = {.target = {0, 0, 1}, .distance = 1, .field = 0.6};
+    camera_fit f = camera_fit_of(&o, 1.5);
+    fit_bodies(&v.bodies, o.target, INFINITY, &f);
+    if (!ground) v.extent.floor = -INFINITY;
+    instance_list_clear(&v.bodies);
+    ck_assert(scene_shapes_place_fixed(v.shapes, (double[3]){0}, &v.bodies));
+    fit_surroundings(&v.bodies, &v.extent, o.target, &f);
+    camera_fit_move(&f, &o);
+    close_view(&v);
+    return o.distance;
+}
+
+#define BOX(name, at, size) "  - {name: " name ", type: box, center: [0, " at ", 1], size: [" size ", " size ", " size "]}\n"
+
+/// The ground below and what stands near is in sight; what is far off or much larger takes the camera nowhere.
+START_TEST(surroundings)
+{
+    const double alone = fitted("", false), above = fitted("", true),
+                 beside = fitted("obstacles:\n" BOX("near", "0.8", "0.3"), false);
+    ck_assert_msg(above > 1.5 * alone && beside > 1.5 * alone, "%g m alone, %g with the ground, %g beside a box", alone, above,
+                  beside);
+    ck_assert_double_eq(fitted("obstacles:\n" BOX("far", "30", "0.3"), false), alone);
+    ck_assert_double_eq(fitted("obstacles:\n" BOX("large", "8", "12"), false), alone);
+    ck_assert_double_eq(fitted("obstacles:\n" BOX("far", "30", "0.3") BOX("near", "0.8", "0.3"), false),
+                        fitted("obstacles:\n" BOX("near", "0.8", "0.3"), false));
+}
+END_TEST
+
 int main(void)
 {
     if (!machine_has("cameras", pen_is_there)) return EXIT_SKIPPED;
@@ -222,6 +261,7 @@ int main(void)
     tcase_add_test(t, smooth);
     tcase_add_test(t, horizon);
     tcase_add_test(t, above_the_floor);
+    tcase_add_test(t, surroundings);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

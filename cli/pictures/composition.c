@@ -72,13 +72,19 @@ void composition_middle(composition *c, const frames *f, double *middle)
 
 bool composition_fit(composition *c, const frames *f, const double *from, camera_fit *fit)
 {
-    instance_list_clear(&c->bodies);
     for (int w = 0; w < f->worlds; w++) {
-        double com[3];
+        double com[3], offset[3];
         find_poses(c, f, w, com);
+        instance_list_clear(&c->bodies);
         if (!scene_shapes_place(c->shapes, c->R, c->p, w, NULL, &c->bodies)) return false;
+        fit_bodies(&c->bodies, from, INFINITY, fit);
+        scene_extent extent = scene_shapes_extent(c->shapes, c->R, c->p);
+        if (!ctn_model_surface(f->s.model, 0)) extent.floor = -INFINITY;  // there is one to look at alone
+        layout_offset(c->layout, &c->one, w, f->worlds, offset);
+        instance_list_clear(&c->bodies);
+        if (!scene_shapes_place_fixed(c->shapes, offset, &c->bodies)) return false;
+        fit_surroundings(&c->bodies, &extent, from, fit);
     }
-    fit_bodies(&c->bodies, from, INFINITY, fit);
     for (int w = 0; w < f->worlds && has_numbers(c); w++) {
         double at[3];
         number_position(c, w, at);

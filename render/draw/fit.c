@@ -30,10 +30,26 @@ static void fit_body(const render_instance *b, bool round, const double *from, c
     }
 }
 
+static bool is_round(int kind) { return kind == MESH_BALL || kind == MESH_CYLINDER || kind == MESH_CAPSULE; }
+
+void fit_surroundings(const instance_list *fixed, const scene_extent *extent, const double *from, camera_fit *fit)
+{
+    for (int kind = 0; kind < fixed->kinds; kind++)
+        for (size_t n = 0; n < fixed->count[kind]; n++) {
+            const render_instance *const b = &fixed->of[kind][n];
+            const double scale[3] = {b->scale[0], b->scale[1], b->scale[2]}, size = vector_length(scale) + b->half;
+            double way[3];
+            for (int k = 0; k < 3; k++) way[k] = b->position[k] - extent->center[k];
+            if (size <= 2 * extent->radius && vector_length(way) <= 3 * extent->radius + size) fit_body(b, is_round(kind), from, fit);
+        }
+    const double below[3] = {extent->center[0] - from[0], extent->center[1] - from[1], extent->floor - from[2]};
+    if (fabs(extent->center[2] - extent->floor) <= 3 * extent->radius) camera_fit_ball(fit, below, 0);
+}
+
 void fit_bodies(const instance_list *bodies, const double *from, double most, camera_fit *fit)
 {
     for (int kind = 0; kind < bodies->kinds; kind++) {
-        const bool round = kind == MESH_BALL || kind == MESH_CYLINDER || kind == MESH_CAPSULE;
+        const bool round = is_round(kind);
         for (size_t n = 0; n < bodies->count[kind]; n++) {
             const render_instance *const b = &bodies->of[kind][n];
             const double way[3] = {b->position[0] - from[0], b->position[1] - from[1], b->position[2] - from[2]};
