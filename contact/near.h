@@ -45,8 +45,13 @@ FN void forget_faces(const lane_model *m, load_watch *watch)
     for (int k = 0; k < m->nload && watch; k++) watch[k].face = watch[k].side = -1;
 }
 
-/// How many loads from load k on are idle. watch: NULL: none is.
-FN int idle_loads(const load_watch *watch, int k) { return watch ? watch[k].idle : 0; }
+/// Whether load *k of a walk over all is idle; then *k is the last of those from there on that are. watch: NULL: none is.
+FN bool passes_over(const load_watch *watch, int *k)
+{
+    const int idle = watch ? watch[*k].idle : 0;
+    if (idle) *k += idle - 1;
+    return idle;
+}
 
 /// What gaps of a ball of radius r about x are uncertain by.
 FN real gap_rounding(const fixed_surface *f, vec3 x, real r)

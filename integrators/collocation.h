@@ -404,9 +404,8 @@ KERNEL real find_loads(const lane_model *m, solve *W, int i, bool curves, body_l
     if (m->ncontact) below = find_ground(m, W, i);
     if (W->watch) watch_body(m, W, i);
     for (; k < b->loads_end; k++) {
-        const int idle = idle_loads(W->watch, k);
-        if (idle) k += idle - 1;
-        else if (!is_above(m, W, k, &below)) break;
+        if (passes_over(W->watch, &k)) continue;
+        if (!is_above(m, W, k, &below)) break;
     }
     to->acts = k < b->loads_end;
     if (!to->acts) return rset(0);
@@ -416,9 +415,7 @@ KERNEL real find_loads(const lane_model *m, solve *W, int i, bool curves, body_l
     real E = rset(0);
     for (; k < b->loads_end; k++) {
         const lane_point_load *s = &m->loads[k];
-        const int idle = idle_loads(W->watch, k);
-        if (idle) k += idle - 1;
-        if (idle || is_above(m, W, k, &below)) continue;
+        if (passes_over(W->watch, &k) || is_above(m, W, k, &below)) continue;
         const load_state *at = &W->held[k];
         const vec3 arm = mul(W->now[i].R, load3(s->point)), u = add(t->dp, sub(arm, at->arm));
         if (s->flags & LOAD_TOUCHES) {

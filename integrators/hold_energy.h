@@ -175,9 +175,8 @@ KERNEL void find_kept(const lane_model *m, const position_state *S, const solved
             kinetic = kinetic + book_motion(&B, m, b, S, Q, i, h, &momentum);
             book_joint(&B, m, b, S, Q, h);
             for (int k = b->load; k < b->loads_end && (b->flags & BODY_LOAD); k++) {
-                const int idle = idle_loads(Q->more ? Q->more->W.watch : Q->one->W.watch, k);
-                if (idle) k += idle - 1;
-                else book_load(&B, m, S, Q, k);
+                if (passes_over(Q->more ? Q->more->W.watch : Q->one->W.watch, &k)) continue;
+                book_load(&B, m, S, Q, k);
             }
         }
         kept[r] = kept_of_tree(Q, B, kinetic, momentum, free, free ? subtree_of(m, top)->subtree_mass : rset(0));

@@ -98,9 +98,8 @@ KERNEL void start_contacts(const lane_model *m, const real *q, const real *v, lo
     if (L->watch) watch_start(m, L->T, L->p, slip, NULL, L->watch);
     for (int k = 0; k < m->ncontact; k++) press[k] = rset(0);
     for (int k = 0; k < m->nload; k++) {
-        const int idle = idle_loads(L->watch, k);
-        if (idle) k += idle - 1;
-        else if (m->loads[k].flags & LOAD_TOUCHES) press[m->loads[k].contact] = touch_here(m, L, k).press.force;
+        if (passes_over(L->watch, &k)) continue;
+        if (m->loads[k].flags & LOAD_TOUCHES) press[m->loads[k].contact] = touch_here(m, L, k).press.force;
     }
 }
 

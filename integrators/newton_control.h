@@ -52,10 +52,11 @@ enum { PLACES = 10, FIRST_RATE = 1000, KINKS = 1000 };
 
 /// Where an iterate is the solution: the next step would change no place by more than PLACES times the tolerance, against a body's
 /// own extent or in rad. res, link: its largest row, against what hangs on the joint, and against the inertia of the link there. No
-/// step is larger than `link`; and where rounding hides that, as in long ropes, the steps before say so. Newton's steps fall by
-/// squares, each is c times the square of the one before, and the last two say c; the first one alone is taken for one of c =
-/// FIRST_RATE (ropes have 1 to 120, in steps of 0.1 s to 1 ms). A contact that begins, or a limit, is in none of this: it is seen
-/// by `res`, which alone says nothing: a long rope's is small long before its links are where they belong. (docs/theory.md 4.4)
+/// step is much larger than `link` (1e-4 to 1.2 of it were found); and where rounding hides that, as in long ropes, the steps
+/// before say so. Newton's steps fall by squares, each is c times the square of the one before, and the last two say c; the first
+/// one alone is taken for one of c = FIRST_RATE (ropes have 1 to 120, in steps of 0.1 s to 1 ms). A contact that begins, or a
+/// limit, is in none of this: it is seen by `res`, which alone says nothing: a long rope's is small long before its links are
+/// where they belong. (docs/theory.md 4.4)
 FN mask is_solved(const newton_progress *N, real res, real link, mask full, double tolerance)
 {
     const real size = N->size, least = rset(PLACES * tolerance);

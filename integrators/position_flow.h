@@ -111,9 +111,8 @@ KERNEL energy_flow step_flow(const lane_model *m, const position_work *P)
     for (int i = 0; i < m->nbody; i++) add_joint_part(&F, m, &m->bodies[i], P);
     F.dissipated = F.dissipated + friction_loss(m, in->z, P->u);
     for (int k = 0; k < m->nload; k++) {
-        const int idle = idle_loads(P->W.watch, k);
-        if (idle) k += idle - 1;
-        else add_load_part(&F, m, P, k);
+        if (passes_over(P->W.watch, &k)) continue;
+        add_load_part(&F, m, P, k);
     }
     return F;
 }
@@ -202,9 +201,8 @@ KERNEL energy_flow stages_flow(const lane_model *m, const stage_work *P)
     for (int i = 0; i < m->nbody; i++) add_joint_stages(&F, m, &m->bodies[i], P);
     F.dissipated = F.dissipated + friction_loss(m, P->W.in.z, P->u + (P->W.table->stages - 1) * m->nv);
     for (int k = 0; k < m->nload; k++) {
-        const int idle = idle_loads(P->W.watch, k);
-        if (idle) k += idle - 1;
-        else add_load_stages(&F, m, P, k);
+        if (passes_over(P->W.watch, &k)) continue;
+        add_load_stages(&F, m, P, k);
     }
     return F;
 }

@@ -201,9 +201,7 @@ KERNEL void face_contacts(const lane_model *m, solve *W, mask where)
     if (W->watch) keep_faced(m, W, W->start, false, where);
     for (int k = 0; k < m->nload; k++) {
         const lane_point_load *s = &m->loads[k];
-        const int idle = idle_loads(W->watch, k);
-        if (idle) k += idle - 1;
-        if (idle || !(s->flags & LOAD_TOUCHES) || !s->surface) continue;
+        if (passes_over(W->watch, &k) || !(s->flags & LOAD_TOUCHES) || !s->surface) continue;
         vec3 *const face = &W->face[s->contact];
         *face = sel3(where, W->begun[s->contact].face, *face);
     }
@@ -298,9 +296,8 @@ FN ended_touch touch_after(const lane_model *m, const solve *W, int k)
 KERNEL void end_touches(const lane_model *m, solve *W)
 {
     for (int k = 0; k < m->nload; k++) {
-        const int idle = idle_loads(W->watch, k);
-        if (idle) k += idle - 1;
-        else if (m->loads[k].flags & LOAD_TOUCHES) W->ended[m->loads[k].contact] = touch_after(m, W, k);
+        if (passes_over(W->watch, &k)) continue;
+        if (m->loads[k].flags & LOAD_TOUCHES) W->ended[m->loads[k].contact] = touch_after(m, W, k);
     }
 }
 
@@ -321,10 +318,8 @@ KERNEL real correct_friction(const lane_model *m, solve *W, mask where)
     if (W->watch) keep_faced(m, W, W->now, true, where);
     for (int k = 0, body = -1, first = 0; k < m->nload; k++) {
         const lane_point_load *s = &m->loads[k];
-        const int idle = idle_loads(W->watch, k);
         if (s->group) first = k;
-        if (idle) k += idle - 1;
-        if (idle || !(s->flags & LOAD_TOUCHES)) continue;
+        if (passes_over(W->watch, &k) || !(s->flags & LOAD_TOUCHES)) continue;
         if (s->body != body) below = find_ground(m, W, body = s->body);
         if (is_above(m, W, k, &below)) continue;
         const touch c = contact_at(m, W, k);
@@ -351,9 +346,7 @@ KERNEL void keep_contacts(const lane_model *m, const solve *W, mask where, vec3 
 {
     for (int k = 0; k < m->nload; k++) {
         const lane_point_load *s = &m->loads[k];
-        const int idle = idle_loads(W->watch, k);
-        if (idle) k += idle - 1;
-        if (idle || !(s->flags & LOAD_TOUCHES)) continue;
+        if (passes_over(W->watch, &k) || !(s->flags & LOAD_TOUCHES)) continue;
         keep_touch(m, s, &W->ended[s->contact].at, where, slip, press);
     }
 }
@@ -654,9 +647,7 @@ KERNEL real contacts_energy(const lane_model *m, const placement *at, const vec3
     if (watch && !watched) watch_start(m, at, p, slip, NULL, watch);
     for (int k = 0; k < m->nload; k++) {
         const lane_point_load *s = &m->loads[k];
-        const int idle = idle_loads(watch, k);
-        if (idle) k += idle - 1;
-        if (idle || !(s->flags & LOAD_TOUCHES)) continue;
+        if (passes_over(watch, &k) || !(s->flags & LOAD_TOUCHES)) continue;
         const real gap = gap_of(m, s, mul_add(p[s->body], at[s->body].R, load3(s->point)));
         E = E + stored_in_contact(m, s, gap, slip);
     }

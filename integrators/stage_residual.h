@@ -319,9 +319,7 @@ FN end_touch touch_after_stages(const lane_model *m, const stages *W, int k)
 KERNEL void keep_stage_contacts(const lane_model *m, const stages *W, mask where, vec3 *slip, real *press)
 {
     for (int k = 0; k < m->nload; k++) {
-        const int idle = idle_loads(W->watch, k);
-        if (idle) k += idle - 1;
-        if (idle || !(m->loads[k].flags & LOAD_TOUCHES)) continue;
+        if (passes_over(W->watch, &k) || !(m->loads[k].flags & LOAD_TOUCHES)) continue;
         const end_touch e = touch_after_stages(m, W, k);
         keep_touch(m, &m->loads[k], &e, where, slip, press);
     }
@@ -353,11 +351,7 @@ KERNEL void stage_loads(const lane_model *m, stages *W, int s, int i)
     const lane_body *b = &m->bodies[i];
     if (W->watch) watch_stages(m, W, s, i);
     for (int k = b->load; k < b->loads_end; k++) {
-        const int idle = idle_loads(W->watch, k);
-        if (idle) {
-            k += idle - 1;
-            continue;
-        }
+        if (passes_over(W->watch, &k)) continue;
         const lane_point_load *load = &m->loads[k];
         const load_state *at = &W->held[k];
         stage_load *of = &W->point[k * s];

@@ -335,9 +335,8 @@ FN void add_pull_blocks(const lane_model *m, const stages *W, int k, int s, int 
 KERNEL void add_load_blocks(const lane_model *m, const lane_body *b, const stages *W, int s, int width, bool exact, real *P)
 {
     for (int k = b->load; k < b->loads_end; k++) {
-        const int idle = idle_loads(W->watch, k);
-        if (idle) k += idle - 1;
-        for (int a = 0; a < s && !idle; a++)
+        if (passes_over(W->watch, &k)) continue;
+        for (int a = 0; a < s; a++)
             if (m->loads[k].flags & LOAD_TOUCHES) add_touch_blocks(m, W, k, s, a, width, exact, P);
             else add_pull_blocks(m, W, k, s, a, width, P);
     }

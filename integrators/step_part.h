@@ -241,11 +241,8 @@ FN mask gains_nothing(step_part *part, const position_state *S, energy_parts aft
     return both(step, run);
 }
 
-/// How many loads from load k on are idle in the solution in P.
-FN int idle_in_part(const ladder_work *P, int k)
-{
-    return idle_loads(P->part.table ? P->more.W.watch : P->one.W.watch, k);
-}
+/// Of loads, in the solution in P.
+FN const load_watch *watch_of_part(const ladder_work *P) { return P->part.table ? P->more.W.watch : P->one.W.watch; }
 
 /// Load k, a contact point, at the end of the solution in P.
 FN end_touch touch_at_end(const lane_model *m, const ladder_work *P, int k)
@@ -268,9 +265,7 @@ KERNEL mask keeps_law(const lane_model *m, ladder_work *L, const position_state 
     after.spring = after.spring + friction_energy(m, S->z, t ? P->u + (s - 1) * m->nv : L->one.u);
     for (int k = 0; k < m->nload; k++) {
         const lane_point_load *load = &m->loads[k];
-        const int idle = idle_in_part(L, k);
-        if (idle) k += idle - 1;
-        if (idle || !(load->flags & LOAD_TOUCHES)) continue;
+        if (passes_over(watch_of_part(L), &k) || !(load->flags & LOAD_TOUCHES)) continue;
         const end_touch e = touch_at_end(m, L, k);
         after.spring = after.spring + stored_at_end(load, &e);
     }
@@ -278,23 +273,16 @@ KERNEL mask keeps_law(const lane_model *m, ladder_work *L, const position_state 
     return gains_nothing(&L->part, S, after, kinetic, t ? &error : NULL, tolerance);
 }
 
-/// Where the solution in P, of several stages or of alpha, has other contacts on its way than at its start. An impact is not
-/// smooth, and neither is a lift-off: methods that look back or ahead gain energy there. (docs/theory.md 4.12)
+/// Where the solution in P, of alpha, has other contacts at its end than at its start. An impact is not smooth, and neither is a
+/// lift-off: a method that looks back to accelerations from before gains energy there. (docs/theory.md 4.12)
 KERNEL mask contacts_change(const lane_model *m, const position_state *S, const ladder_work *P)
 {
-    const stage_table *t = P->part.table;
     mask some = none_of();
     for (int k = 0; k < m->nload; k++) {
         const lane_point_load *s = &m->loads[k];
-        const int idle = idle_in_part(P, k);
-        if (idle) k += idle - 1;
-        if (idle || !(s->flags & LOAD_TOUCHES)) continue;
-        const mask before = gt(S->press[s->contact], rset(0));
-        for (int a = 0; a < (t ? t->stages : 1); a++) {
-            const real press = t ? touch_at_stage(m, &P->more.W, k, a).press.force : P->one.W.ended[s->contact].at.press;
-            const mask now = gt(press, rset(0));
-            some = either(some, both(either(before, now), not_(both(before, now))));
-        }
+        if (passes_over(watch_of_part(P), &k) || !(s->flags & LOAD_TOUCHES)) continue;
+        const mask before = gt(S->press[s->contact], rset(0)), now = gt(P->one.W.ended[s->contact].at.press, rset(0));
+        some = either(some, both(either(before, now), not_(both(before, now))));
     }
     return some;
 }
@@ -347,7 +335,7 @@ KERNEL mask accept_part(const lane_model *m, const ctn_batch_config *cfg, const 
     count->far = sel(both(t ? solved : tried, *far), rset(1), count->far);
     P->one.W.stands = false;
     if (m->ncontact && !t) end_touches(m, &P->one.W);
-    if (m->ncontact && !cfg->adaptive && (t || P->part.alpha)) ok = both(ok, not_(contacts_change(m, S, P)));
+    if (m->ncontact && !cfg->adaptive && P->part.alpha) ok = both(ok, not_(contacts_change(m, S, P)));
     if (m->fast && !cfg->adaptive && (t || P->part.alpha)) ok = both(ok, not_(overdrives(m, S, P)));
     if (!any_of(either(ok, *far))) return ok;
     const bool law = carries_energy(cfg);

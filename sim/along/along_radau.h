@@ -61,7 +61,6 @@ KERNEL void stage_part_of_block(void *context, int thread, int job)
     case STAGES_MOVE: move_stages(m, Q, c->alpha, all); break;
     case STAGES_CHECK:
         sums->bad = not_(config_valid(m, Q->x + last * m->nq, Q->u + last * m->nv, &far));
-        if (m->ncontact) sums->bad = either(sums->bad, contacts_change(m, &S, P));
         sums->flow = stages_flow(m, Q);
         break;
     case STAGES_END:  // as along_energy() takes it
