@@ -2,6 +2,7 @@
 /// the buffer of ids.
 #include "render/draw/camera_mount.h"
 #include "render/draw/fit.h"
+#include "render/draw/poses.h"
 #include "tests/suite.h"
 #include "tests/view.h"
 
@@ -211,40 +212,130 @@ START_TEST(above_the_floor)
 }
 END_TEST
 
-/// How far a camera goes back for a ball of 0.2 m, 1 m above the ground, and obstacles.
-static double fitted(const char *obstacles, bool ground)
+// ---- what is in sight
+
+#define BALL "links: [{name: a, position: [0, 0, 1], joint: free, density: 1, shapes: [{type: sphere, radius: 0.2}]}]\n"
+#define HANGS "links: [{name: a, position: [0, 0, 1], joint: ball, density: 1, shapes: [{type: sphere, radius: 0.1, center: "
+#define PENDULUM HANGS "[0.4, 0, 0]}]}]\n"
+
+/// The orbit that has links in sight and what they may touch, of a scene moved by `shift`.
+static camera_orbit fitted(const char *links, const char *more, const double *shift)
 {
-    char text[600];
-    snprintf(text, sizeof text,
-             "catena: 1\nground: true\n%slinks:\n  - {name: ball, position: [0, 0, 1], joint: {type: free}, density: 800, "
-             "shapes: [{type: sphere, radius: 0.2}]}\n",
-             obstacles);
+    char text[1000];
+    instance_list fixed = {0};
+    snprintf(text, sizeof text, "catena: 1\n%s%s", more, links);
     view v = parse_view(text);
-    camera_orbit o = {.target = {0, 0, 1}, .distance = 1, .field = 0.6};
-    camera_fit f = camera_fit_of(&o, 1.5);
-    fit_bodies(&v.bodies, o.target, INFINITY, &f);
-    if (!ground) v.extent.floor = -INFINITY;
+    camera_orbit o = {.target = {shift[0], shift[1], 1 + shift[2]}, .azimuth = -1.25, .elevation = 0.25, .field = 0.6};
+    camera_fit f = camera_fit_of(&o, (double)WIDTH / HEIGHT);
+    for (int k = 0; k < 3; k++) v.p[k] += shift[k];
     instance_list_clear(&v.bodies);
-    ck_assert(scene_shapes_place_fixed(v.shapes, (double[3]){0}, &v.bodies));
-    fit_surroundings(&v.bodies, &v.extent, o.target, &f);
+    ck_assert(scene_shapes_place(v.shapes, v.R, v.p, 0, NULL, &v.bodies));
+    ck_assert(scene_shapes_place_fixed(v.shapes, shift, &v.bodies));  // what is drawn; of which the bodies are links alone
+    ck_assert(scene_shapes_place_fixed(v.shapes, (const double[3]){0}, &fixed));
+    fit_bodies(&v.bodies, o.target, INFINITY, &f);
+    const scene_reach reach = scene_shapes_reach(v.shapes, v.R, v.p, shift);
+    fit_surroundings(&fixed, &reach, shift, o.target, &f);
+    double from[3];
+    memcpy(from, o.target, sizeof from), memset(o.target, 0, sizeof o.target);
     camera_fit_move(&f, &o);
-    close_view(&v);
-    return o.distance;
+    for (int k = 0; k < 3; k++) o.target[k] += from[k];
+    instance_list_free(&fixed), close_view(&v);
+    return o;
 }
 
-#define BOX(name, at, size) "  - {name: " name ", type: box, center: [0, " at ", 1], size: [" size ", " size ", " size "]}\n"
-
-/// The ground below and what stands near is in sight; what is far off or much larger takes the camera nowhere.
-START_TEST(surroundings)
+static bool sees(const camera_orbit *o, double x, double y, double z)
 {
-    const double alone = fitted("", false), above = fitted("", true),
-                 beside = fitted("obstacles:\n" BOX("near", "0.8", "0.3"), false);
-    ck_assert_msg(above > 1.5 * alone && beside > 1.5 * alone, "%g m alone, %g with the ground, %g beside a box", alone, above,
-                  beside);
-    ck_assert_double_eq(fitted("obstacles:\n" BOX("far", "30", "0.3"), false), alone);
-    ck_assert_double_eq(fitted("obstacles:\n" BOX("large", "8", "12"), false), alone);
-    ck_assert_double_eq(fitted("obstacles:\n" BOX("far", "30", "0.3") BOX("near", "0.8", "0.3"), false),
-                        fitted("obstacles:\n" BOX("near", "0.8", "0.3"), false));
+    const render_camera c = camera_on_orbit(o);
+    const matrix4 m = camera_matrix(&c, (double)WIDTH / HEIGHT);
+    double clip[4];
+    for (int i = 0; i < 4; i++) clip[i] = m.m[i] * x + m.m[4 + i] * y + m.m[8 + i] * z + m.m[12 + i];
+    return clip[3] > 0 && fabs(clip[0]) <= 1.001 * clip[3] && fabs(clip[1]) <= 1.001 * clip[3];
+}
+
+static const double still[3] = {0};
+
+/// The ground is in sight where links can get to it: those that hang by their length, those that fall from ten times their
+/// radius; a ground that slopes likewise.
+START_TEST(ground_in_sight)
+{
+    const camera_orbit alone = fitted(BALL, "", still), above = fitted(BALL, "ground: true\n", still),
+                       deep = fitted(BALL, "ground: {height: -5}\n", still),
+                       slope = fitted(BALL, "ground: {normal: [1, 0, 2]}\n", still), hangs = fitted(PENDULUM, "", still),
+                       far = fitted(PENDULUM, "ground: true\n", still),
+                       reaches = fitted(PENDULUM, "ground: {height: 0.55}\n", still);
+    ck_assert(!sees(&alone, 0, 0, 0) && sees(&above, 0, 0, 0) && sees(&above, 0, 0, 1.2) && sees(&slope, -0.4, 0, 0.2));
+    ck_assert_double_eq(deep.distance, alone.distance);
+    ck_assert_double_eq(far.distance, hangs.distance);
+    ck_assert(!sees(&hangs, 0.4, 0, 0.55) && sees(&reaches, 0.4, 0, 0.55));
+    ck_assert_double_lt(above.distance, 5 * alone.distance);
+}
+END_TEST
+
+#define BOX(at, size) "obstacles: [{type: box, center: " at ", size: " size "}]\n"
+
+/// Obstacles nearby are in sight as a whole; of large ones the part that is near, so that links stay about as large as they were;
+/// what is far off changes nothing. All of it where a world has been moved to.
+START_TEST(obstacles_in_sight)
+{
+    const double moved[3] = {7, -3, 0.5};
+    const camera_orbit alone = fitted(BALL, "", still), beside = fitted(BALL, BOX("[0.5, 0, 1]", "[0.3, 0.3, 0.3]"), still),
+                       far = fitted(BALL, BOX("[3, 0, 1]", "[0.3, 0.3, 0.3]"), still),
+                       large = fitted(BALL, BOX("[8, 0, 1]", "[12, 12, 12]"), still),
+                       both = fitted(BALL,
+                                     "obstacles: [{type: box, center: [30, 0, 1], size: [0.3, 0.3, 0.3]}, "
+                                     "{type: box, center: [0.5, 0, 1], size: [0.3, 0.3, 0.3]}]\n",
+                                     still),
+                       wall = fitted(BALL, BOX("[0, 50.25, 1]", "[100, 100, 100]"), still),
+                       plate = fitted(BALL, BOX("[0, 0, -0.5]", "[100, 100, 1]"), still),
+                       there = fitted(BALL, BOX("[0.5, 0, 1]", "[0.3, 0.3, 0.3]"), moved);
+    for (int corner = 0; corner < 8; corner++) {
+        const double x = 0.5 + (corner & 1 ? 0.15 : -0.15), y = corner & 2 ? 0.15 : -0.15, z = 1 + (corner & 4 ? 0.15 : -0.15);
+        ck_assert(sees(&beside, x, y, z) && sees(&there, x + moved[0], y + moved[1], z + moved[2]));
+    }
+    ck_assert_double_eq_tol(there.distance, beside.distance, 1e-6);
+    ck_assert_double_eq(far.distance, alone.distance);
+    ck_assert_double_eq(large.distance, alone.distance);
+    ck_assert_double_eq(both.distance, beside.distance);
+    ck_assert(sees(&wall, 0, 0.25, 1) && sees(&plate, 0, 0, 0));
+    ck_assert_msg(wall.distance < 2 * alone.distance && plate.distance < 5 * alone.distance, "%g, %g, alone %g", wall.distance,
+                  plate.distance, alone.distance);
+}
+END_TEST
+
+/// A terrain is far larger than a ball that rolls on it, which is seen as large as on a box of its own size.
+START_TEST(terrain_in_sight)
+{
+    const camera_orbit alone = fitted(BALL, "", still),
+                       on = fitted(
+                           BALL,
+                           "terrain: {heights: [[0, 0, 0], [0, 1, 0], [0, 0, 0]], size: [40, 40], position: [0, 0, -0.2]}\n",
+                           still);
+    ck_assert_msg(on.distance < 2 * alone.distance, "%g, alone %g", on.distance, alone.distance);
+}
+END_TEST
+
+/// A camera that goes with a world keeps to the ground below: it stays where something falls, and goes up with what is far above.
+START_TEST(followed)
+{
+    const double shift[3] = {5, 0, 2}, up[3] = {1 / sqrt(5), 0, 2 / sqrt(5)};
+    double at[3];
+    view none = parse_view("catena: 1\n" BALL), level = parse_view("catena: 1\nground: {height: -1}\n" BALL),
+         slope = parse_view("catena: 1\nground: {normal: [1, 0, 2]}\n" BALL),
+         hill = parse_view("catena: 1\nterrain: {heights: [[3, 3], [3, 3]], size: [4, 4], position: [0, 0, 1]}\n" BALL);
+    for (int k = 0; k < 8; k++) {
+        const double com[3] = {5 + 0.3 * k, 0.2 * k, 1 + k};
+        world_followed(none.scene, none.model, 0.5, shift, com, at);
+        for (int i = 0; i < 3; i++) ck_assert_double_eq(at[i], com[i]);
+        world_followed(level.scene, level.model, 0.5, still, com, at);
+        ck_assert(at[0] == com[0] && at[1] == com[1]);
+        ck_assert_double_eq_tol(at[2], fmax(-1, com[2] - 2), 1e-12);
+        world_followed(slope.scene, slope.model, 0.5, shift, com, at);
+        const double over = up[0] * (com[0] - shift[0]) + up[2] * (com[2] - shift[2]), down = fmin(fmax(over, 0), 2);
+        for (int i = 0; i < 3; i++) ck_assert_double_eq_tol(at[i], com[i] - down * up[i], 1e-12);
+        world_followed(hill.scene, hill.model, 0.5, still, com, at);
+        ck_assert_double_eq_tol(at[2], com[2] < 4 ? com[2] : fmax(4, com[2] - 2), 1e-9);
+    }
+    close_view(&none), close_view(&level), close_view(&slope), close_view(&hill);
 }
 END_TEST
 
@@ -261,7 +352,10 @@ int main(void)
     tcase_add_test(t, smooth);
     tcase_add_test(t, horizon);
     tcase_add_test(t, above_the_floor);
-    tcase_add_test(t, surroundings);
+    tcase_add_test(t, ground_in_sight);
+    tcase_add_test(t, obstacles_in_sight);
+    tcase_add_test(t, terrain_in_sight);
+    tcase_add_test(t, followed);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

@@ -229,6 +229,78 @@ START_TEST(whole_range)
 }
 END_TEST
 
+/// The axis of the last panel of a script, whose ends are stored, has two ticks or more, with short labels that differ and say
+/// where they are.
+static void has_ticks(const char *script, double *low, double *high)
+{
+    const char *at = script, *next;
+    char format[40], label[60], before[60] = "";
+    double step;
+    while ((next = strstr(at, "set yrange ["))) at = next + strlen("set yrange [");
+    char *end;
+    *low = strtod(at, &end), *high = strtod(end + 1, &end);
+    ck_assert_msg(*end == ']' && *low < *high, "%.60s", at);
+    const bool logarithmic = strstr(end, "set logscale y") != NULL;
+    ck_assert_int_eq(sscanf(strstr(end, "set format y '"), "set format y '%39[^']'", format), 1);
+    ck_assert_int_eq(sscanf(strstr(end, "set ytics "), "set ytics %lf", &step), 1);
+    int count = 0;
+    for (double k = logarithmic ? -400 : ceil(*low / step); count < 50; k++) {
+        const double x = logarithmic ? pow(10, k) : k * step;
+        if (x > *high * (*high > 0 ? 1 + 1e-9 : 1 - 1e-9)) break;
+        if (x < *low * (*low > 0 ? 1 - 1e-9 : 1 + 1e-9)) continue;
+        snprintf(label, sizeof label, format, x);
+        ck_assert_msg(strcmp(label, before) != 0, "two ticks are called %s", label);
+        ck_assert_msg(fabs(strtod(label, NULL) - x) <= 0.02 * (*high - *low), "%.17g is called %s", x, label);
+        ck_assert_uint_le(strlen(label), 9);
+        strcpy(before, label), count++;
+    }
+    ck_assert_msg(count >= 2, "%d ticks from %g to %g", count, *low, *high);
+}
+
+/// What is constant, or differs by rounding alone, is drawn in the middle of an axis on which it can be read.
+START_TEST(constants)
+{
+    static const struct {
+        const char *name, *data;
+        double a, b;  // by turns
+    } of[] = {{"energy", "energy/energy", 0, 0},
+              {"energy", "energy/energy", 1, 1},
+              {"energy", "energy/energy", 1, 1.0000000000000002},
+              {"energy", "energy/energy", -9.81, -9.8100000000000059},
+              {"energy", "energy/energy", 1234567.125, 1234567.125},
+              {"energy", "energy/energy", 3e-12, 3.0000000000000004e-12},
+              {"energy", "energy/energy", 5e-324, 5e-324},
+              {"energy", "energy/energy", 1.7e308, 1.7e308},
+              {"evaluations", "stats/evaluations", 4, 4},
+              {"residual", "stats/residual", 3e-10, 3e-10},
+              {"residual", "stats/residual", 1e-10, 1e-10}};
+    make("run", PENDULUM, "a.h5", "--steps", "20", NULL);
+    for (hsize_t k = 0; k < 21; k++) put_number("a.h5", of[_i].data, k, k % 2 ? of[_i].a : of[_i].b);
+    char *const script = script_of("a.h5", NULL, of[_i].name, NULL, NULL);
+    double low, high;
+    has_ticks(script, &low, &high);
+    if (of[_i].a < 1e308) ck_assert_msg(low < of[_i].a && of[_i].b < high, "%g to %g", low, high);
+    ck_assert_msg(high - low >= 0.09 * fabs(of[_i].a) || of[_i].a > 1e308, "%g to %g", low, high);
+    free(script);
+}
+END_TEST
+
+/// What changes by more than rounding is seen to.
+START_TEST(small_changes)
+{
+    make("run", PENDULUM, "a.h5", "--steps", "20", NULL);
+    for (hsize_t k = 0; k < 21; k++) put_number("a.h5", "energy/energy", k, 1 + 1e-11 * (double)k);
+    char *const script = script_of("a.h5", NULL, "energy", NULL, NULL);
+    const char *const range = strstr(script, "set yrange [") + strlen("set yrange [");
+    char *end;
+    const double low = strtod(range, &end), high = strtod(end + 1, NULL);
+    ck_assert_double_eq_tol(low, 1 - 1e-11, 1e-14);
+    ck_assert_double_eq_tol(high, 1 + 21e-11, 1e-14);
+    ck_assert(strstr(script, "set format y '%.12g'"));
+    free(script);
+}
+END_TEST
+
 /// Of a long recording much is left out, but no spike of one record; what is not finite is a gap, and said.
 START_TEST(spikes)
 {
@@ -538,6 +610,8 @@ int main(void)
     tcase_add_test(t, arm_in_ten_lines);
     tcase_add_test(t, part_of_the_time);
     tcase_add_test(t, whole_range);
+    tcase_add_loop_test(t, constants, 0, 11);
+    tcase_add_test(t, small_changes);
     tcase_add_test(t, spikes);
     tcase_add_test(t, bands);
     tcase_add_test(t, bands_of_a_run);

@@ -257,6 +257,57 @@ START_TEST(lines_are_broken)
 }
 END_TEST
 
+/// A body that fills the picture in white light, about.
+static instance_list white_wall(void)
+{
+    static render_instance box;
+    static render_instance *boxes[MESHES] = {[MESH_BOX] = &box};
+    static size_t counts[MESHES] = {[MESH_BOX] = 1};
+    box = (render_instance){.rotation = {1, 0, 0, 0, 1, 0, 0, 0, 1}, .scale = {90, 1, 90}, .color = {1, 1, 1}, .id = 1};
+    for (int k = 0; k < 3; k++) box.position[k] = (float)camera.target[k];
+    return (instance_list){.kinds = MESHES, .of = boxes, .count = counts};
+}
+
+/// How many times as light as a pixel white is. [WCAG 2.1, contrast ratio]
+static double contrast(double column, double row)
+{
+    const uint8_t *const at = rgb + 3 * ((int)row * WIDTH + (int)column);
+    double light = 0.05;
+    for (int k = 0; k < 3; k++) light += (const double[3]){0.2126, 0.7152, 0.0722}[k] * pow(at[k] / 255.0, 2.2);
+    return 1.05 / light;
+}
+
+/// White text on a plate can be read before a white body; the plate is as large as the text and some room, and nothing without
+/// text.
+START_TEST(plates)
+{
+    const instance_list wall = white_wall();
+    label_list labels = {0};
+    label how = white;
+    how.plate = TEXT_PLATE;
+    float width, height;
+    text_size(NULL, "il", 20, 0, &width, &height);
+    draw(&wall, NULL, NULL);
+    ck_assert_double_lt(contrast(40, 40), 2);
+    memcpy(plain, rgb, sizeof rgb);
+    ck_assert(label_list_add(&labels, &how, "il"));
+    draw(&wall, NULL, &labels);
+    const double left = how.position[0], top = how.position[1], room = label_margin(how.size);
+    for (int y = (int)top; y < (int)(top + height); y++)
+        for (int x = (int)left - 1; x < (int)(left + width) + 1; x++)
+            ck_assert(changed(x, y) && (contrast(x, y) > 4.5 || (x > left && x < left + width)));
+    ck_assert(!changed(left - room - 2, top + 9) && !changed(left + width + room + 2, top + 9) &&
+              !changed(left, top - room / 2 - 2) && !changed(left, top + height + room / 2 + 2));
+    label_list_clear(&labels);
+    ck_assert(label_list_add(&labels, &how, "%s", ""));
+    draw(&wall, NULL, &labels);
+    ck_assert(!memcmp(rgb, plain, sizeof rgb));
+    draw(NULL, NULL, NULL);
+    memcpy(plain, rgb, sizeof rgb);
+    label_list_free(&labels);
+}
+END_TEST
+
 /// In space a label is at the projection of its point, and not at all behind the camera.
 START_TEST(labels_in_space)
 {
@@ -659,13 +710,46 @@ START_TEST(legend)
     float c[3];
     ck_assert(legend_place("energy", 8, WIDTH, HEIGHT, 12, &lines, &labels));
     draw(NULL, &lines, &labels);
-    const double x = WIDTH - 12 - 4.8, low = HEIGHT - 12 - 6, high = fmin(108, 0.5 * HEIGHT);
+    const double x = WIDTH - 12 - 4.8, low = labels.of[0].position[1], high = low - labels.of[2].position[1];
+    ck_assert(high > 0.25 * HEIGHT && low < HEIGHT - 12);
     for (int k = 1; k < 10; k++) {
         color_scale(k / 10.0, c);
         ck_assert_msg(differs(rgb, x, low - high * k / 10, c) < 8, "%d: %d", k, differs(rgb, x, low - high * k / 10, c));
     }
     ck_assert(labels.count == 4 && !strcmp(labels.letters + labels.of[1].text, "4"));
     line_list_free(&lines), label_list_free(&labels);
+}
+END_TEST
+
+/// All of a legend is on its plate, and that within the picture, whatever its size; before a white body it can be read.
+START_TEST(legend_has_a_plate)
+{
+    static const int sizes[][2] = {{WIDTH, HEIGHT}, {1280, 720}, {220, 120}, {160, 300}, {1200, 90}};
+    for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++) {
+        const int width = sizes[n][0], height = sizes[n][1];
+        line_list lines = {0};
+        label_list labels = {0};
+        ck_assert(legend_place("kinetic energy of links, J", 1.234e-05, width, height, 11, &lines, &labels));
+        const line_point *const plate = lines.of + 1;
+        const double left = plate->position[0] - plate->width / 2, right = plate->position[0] + plate->width / 2,
+                     top = plate[0].position[1], bottom = plate[1].position[1];
+        ck_assert_msg(left >= 0 && right <= width && top >= 0 && bottom <= height, "%d x %d: %g %g %g %g", width, height, left,
+                      right, top, bottom);
+        for (size_t k = 0; k < labels.count; k++) {
+            const label *const l = &labels.of[k];
+            float wide, high;
+            text_size(NULL, labels.letters + l->text, l->size, l->width, &wide, &high);
+            const double x = l->position[0] - l->align[0] * wide, y = l->position[1] - l->align[1] * high;
+            ck_assert_msg(x >= left && x + wide <= right && y >= top && y + high <= bottom, "%d x %d: label %zu", width, height,
+                          k);
+        }
+        if (!n) {
+            const instance_list wall = white_wall();
+            draw(&wall, &lines, &labels);
+            for (int y = (int)top + 2; y < bottom - 2; y++) ck_assert_double_gt(contrast(left + 2, y), 4.5);
+        }
+        line_list_free(&lines), label_list_free(&labels);
+    }
 }
 END_TEST
 
@@ -776,6 +860,7 @@ int main(void)
     tcase_add_test(t, lines_and_depth);
     tcase_add_test(t, letters_are_where_they_should_be);
     tcase_add_test(t, lines_are_broken);
+    tcase_add_test(t, plates);
     tcase_add_test(t, labels_in_space);
     tcase_add_test(t, labels_make_room);
     tcase_add_test(t, same_letters);
@@ -786,6 +871,7 @@ int main(void)
     tcase_add_test(t, shades);
     tcase_add_loop_test(t, energies, 0, 3);
     tcase_add_test(t, legend);
+    tcase_add_test(t, legend_has_a_plate);
     tcase_add_loop_test(t, grids, 0, 6);
     tcase_add_test(t, worlds_have_ids);
     tcase_add_test(t, opengl_has_no_complaints);

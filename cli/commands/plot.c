@@ -151,6 +151,16 @@ static bool is_logarithmic(const panel *x, double *low)
     return isfinite(least);
 }
 
+/// On either side of what is drawn from `low` to `high`. What differs by rounding alone has as much as what is constant: else its
+/// noise would fill the axis, with ticks that no number of digits tells apart.
+static double room_about(double low, double high, bool whole)
+{
+    const double rounding = 1e-13, most = fmax(fabs(low), fabs(high));
+    const double spread = 0.05 * high - 0.05 * low, room = spread > 0.05 * rounding * most ? spread : 0.05 * most;
+    const double least = 1e-300;  // below that ticks are no numbers any more
+    return room < least ? 1 : whole && high - low < 1 ? fmax(room, 1.2) : room;
+}
+
 /// The axis of a panel's quantity: what is drawn, and some room.
 static int scale_panel(const plot *p, panel *x)
 {
@@ -161,13 +171,15 @@ static int scale_panel(const plot *p, panel *x)
                          p->from, p->until);
     x->logarithmic = is_logarithmic(x, &low);
     if (x->given) return EXIT_OK;
-    const double room = x->logarithmic ? 1.5 : high > low ? 0.05 * high - 0.05 * low : high ? 0.05 * fabs(high) : 1;
+    const double room = x->logarithmic ? 1.5 : room_about(low, high, x->curves[0].what.whole);
     x->low = x->logarithmic ? low / room : low - room, x->high = x->logarithmic ? high * room : high + room;
+    if (x->logarithmic && x->high < 100 * x->low)  // whole powers of ten have ticks
+        x->low = pow(10, floor(log10(x->low))), x->high = pow(10, ceil(log10(x->high)));
     const double most = 8e307;  // the length of an axis is a number
     if (x->low < -most || x->high > most)
         warning("%s: '%s' reaches from %g to %g; its axis ends at %g", x->curves[0].of->from.path, x->curves[0].what.name, low,
                 high, most);
-    x->low = fmax(x->low, -most), x->high = fmin(x->high, most);
+    x->low = fmin(fmax(x->low, -most), 0.9 * most), x->high = fmax(fmin(x->high, most), -0.9 * most);
     return EXIT_OK;
 }
 

@@ -219,9 +219,10 @@ static ctn_status draw(rendering *r, double t, ctn_error *err)
     c->caption.cell = r->columns * r->rows > 1 ? r->count : -1;
     ctn_status status = composition_place(c, t, r->cell_width, r->cell_height, err);
     if (status != CTN_OK) return status;
+    composition_middle(c, c->of, middle);
     for (int k = 0; k < 3; k++) {  // it goes where free trees have gone since the start
         around.center[k] = c->whole.center[k] + (c->whole.travels ? c->now[k] - c->start[k] : 0);
-        middle[k] = around.center[k] + r->shift[k];
+        middle[k] += r->shift[k];
     }
     composition_first(c, c->of);
     const render_camera camera = camera_mount_at(&r->camera, c->R, c->p, middle, t);

@@ -48,6 +48,13 @@ static void write_line(char *text, size_t size, const char *format, ...)
     va_end(args);
 }
 
+/// Adds a text without the end of its last line, which its plate would go round.
+static bool add_block(label_list *labels, const label *how, const char *text)
+{
+    const size_t n = strlen(text);
+    return label_list_add(labels, how, "%.*s", (int)(n && text[n - 1] == '\n' ? n - 1 : n), text);
+}
+
 /// As long as in the other pictures, unless it is of another size.
 static void write_energy(const caption *c, const char *name, double energy, char *text, size_t size)
 {
@@ -72,19 +79,22 @@ static void write_iterations(const frames *f, char *text, size_t size)
 bool caption_place(const caption *c, const frames *f, ctn_dynamics *dyn, double t, int width, float size, label_list *labels)
 {
     char text[1000] = "", words[CONFIG_WORDS];
-    label corner = {
-        .position = {0.9f * size, 0.7f * size, 0}, .size = size, .color = {1, 1, 1}, .width = (float)width - 1.8f * size};
+    label corner = {.position = {0.9f * size, 0.7f * size, 0},
+                    .size = size,
+                    .color = {1, 1, 1},
+                    .width = (float)width - 1.8f * size,
+                    .plate = TEXT_PLATE};
     const bool on_sheet = c->cell >= 0;
     if (c->title && c->cell <= 0) {
         label title = corner;
-        title.size = roundf(1.4f * size), corner.position[1] = 0.28f * size, corner.below = true;
+        title.size = roundf(1.4f * size), corner.position[1] = label_margin(title.size), corner.below = true;
         if (!label_list_add(labels, &title, "%s", c->title)) return false;
     }
     if (!c->text && !on_sheet) return true;
     config_describe(&f->s.cfg, words);
     write_line(text, sizeof text, on_sheet ? "%.4g s\n" : "%.3f s\n", t);
     if (c->cell <= 0) write_line(text, sizeof text, "%s\n", words);
-    if (!c->text) return label_list_add(labels, &corner, "%s", text);
+    if (!c->text) return add_block(labels, &corner, text);
     if (!f->own && !f->states.no_rates) {
         double e[3];
         mean_energy(f, dyn, e);
@@ -96,5 +106,5 @@ bool caption_place(const caption *c, const frames *f, ctn_dynamics *dyn, double 
     write_iterations(f, text, sizeof text);
     if (f->worlds > 1) write_line(text, sizeof text, "%d worlds", f->worlds);
     if (f->worlds > 1 && f->frozen_count) write_line(text, sizeof text, ", %d of them frozen", f->frozen_count);
-    return label_list_add(labels, &corner, "%s", text);
+    return add_block(labels, &corner, text);
 }

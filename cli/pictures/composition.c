@@ -60,31 +60,38 @@ double composition_energy(composition *c, const frames *f)
     return most;
 }
 
+/// Adds what the camera goes with in a world to the mean over all. `com`: its centre of mass.
+static void add_followed(const composition *c, int world, int worlds, const double *com, double *mean)
+{
+    double offset[3], place[3];
+    layout_offset(c->layout, &c->one, world, worlds, offset);
+    world_followed(c->of->s.scene, c->of->s.model, c->one.radius, offset, com, place);
+    for (int k = 0; k < 3; k++) mean[k] += place[k] / worlds;
+}
+
 void composition_middle(composition *c, const frames *f, double *middle)
 {
     memcpy(middle, c->whole.center, sizeof c->whole.center);
+    for (int k = 0; k < 3 && c->whole.travels; k++) middle[k] -= c->begin[k];
     for (int w = 0; w < f->worlds && c->whole.travels; w++) {
         double com[3];
         find_poses(c, f, w, com);
-        for (int k = 0; k < 3; k++) middle[k] += (com[k] - c->start[k]) / f->worlds;
+        add_followed(c, w, f->worlds, com, middle);
     }
 }
 
 bool composition_fit(composition *c, const frames *f, const double *from, camera_fit *fit)
 {
+    instance_list_clear(&c->bodies);
     for (int w = 0; w < f->worlds; w++) {
-        double com[3], offset[3];
+        double com[3], shift[3];
         find_poses(c, f, w, com);
-        instance_list_clear(&c->bodies);
         if (!scene_shapes_place(c->shapes, c->R, c->p, w, NULL, &c->bodies)) return false;
-        fit_bodies(&c->bodies, from, INFINITY, fit);
-        scene_extent extent = scene_shapes_extent(c->shapes, c->R, c->p);
-        if (!ctn_model_surface(f->s.model, 0)) extent.floor = -INFINITY;  // there is one to look at alone
-        layout_offset(c->layout, &c->one, w, f->worlds, offset);
-        instance_list_clear(&c->bodies);
-        if (!scene_shapes_place_fixed(c->shapes, offset, &c->bodies)) return false;
-        fit_surroundings(&c->bodies, &extent, from, fit);
+        layout_offset(c->layout, &c->one, w, f->worlds, shift);
+        const scene_reach reach = scene_shapes_reach(c->shapes, c->R, c->p, shift);
+        fit_surroundings(&c->fixed, &reach, shift, from, fit);
     }
+    fit_bodies(&c->bodies, from, INFINITY, fit);
     for (int w = 0; w < f->worlds && has_numbers(c); w++) {
         double at[3];
         number_position(c, w, at);
@@ -103,15 +110,16 @@ static int find_extent(composition *c)
     scene_extent *const of = malloc((size_t)f->worlds * sizeof *of);
     if (!of) return run_error("not enough memory for %d world%s", f->worlds, plural(f->worlds));
     const world_layout layout = c->layout;
+    double com[3];
     c->layout = LAYOUT_OVERLAY;  // places are not known yet
     for (int w = 0; w < f->worlds; w++) {
-        double com[3];
         find_poses(c, f, w, com);
         of[w] = scene_shapes_extent(c->shapes, c->R, c->p);
         for (int k = 0; k < 3; k++) c->start[k] += com[k] / f->worlds;
     }
-    c->layout = layout;
     c->one = layout_union(of, f->worlds), c->whole = layout_extent(layout, &c->one, f->worlds);
+    for (int w = 0; w < f->worlds; w++) find_poses(c, f, w, com), add_followed(c, w, f->worlds, com, c->begin);
+    c->layout = layout;
     free(of);
     return EXIT_OK;
 }
@@ -148,6 +156,7 @@ int composition_open(const arguments *args, frames *f, composition *c)
     c->energy = calloc(n, sizeof *c->energy), c->paint = calloc(n, sizeof *c->paint);
     c->shapes = scene_shapes_create(f->s.scene, f->s.model);
     if (!c->R || !c->p || !c->twist || !c->energy || !c->paint || !c->shapes) return run_error("not enough memory");
+    if (!scene_shapes_place_fixed(c->shapes, (const double[3]){0}, &c->fixed)) return run_error("not enough memory");
     ctn_error first;
     if (frames_at(f, 0, &first) != CTN_OK) return status_error(&first, ""), EXIT_RUN;
     if ((status = find_extent(c)) != EXIT_OK || (status = open_contacts(c)) != EXIT_OK) return status;
@@ -168,7 +177,7 @@ void composition_close(composition *c)
 {
     ctn_dynamics_free(c->dyn);
     scene_shapes_free(c->shapes), marks_free(c->marks), picture_extras_close(&c->extras);
-    instance_list_free(&c->bodies), line_list_free(&c->lines), label_list_free(&c->labels);
+    instance_list_free(&c->bodies), instance_list_free(&c->fixed), line_list_free(&c->lines), label_list_free(&c->labels);
     free(c->contacts), free(c->R), free(c->p), free(c->twist), free(c->energy), free(c->paint);
 }
 

@@ -17,17 +17,19 @@ typedef struct composition {
     link_coloring colors;
     double most_energy;    // J, of a link: the end of the scale; 0: not known yet
     instance_list bodies;  // what the last composition_place put there
+    instance_list fixed;   // obstacles, of a world that has not been moved
     line_list lines;
     label_list labels;
     picture_extras extras;
     caption caption;
     scene_shapes *shapes;
-    marks *marks;     // NULL: none
+    marks *marks;      // NULL: none
     double *contacts;  // [worlds][ncontact][CTN_CONTACT_NUMBERS]; NULL: they are not shown
-    int64_t noted;    // trails have the points before this one
-    double start[3];  // m, centre of mass at the start, mean over the worlds
-    double now[3];    // likewise, last
-    double *R, *p;    // [links][9], [links][3] of one world
+    int64_t noted;     // trails have the points before this one
+    double start[3];   // m, centre of mass at the start, mean over the worlds
+    double now[3];     // likewise, last
+    double begin[3];   // m, what the camera goes with (world_followed) at the start, mean over the worlds
+    double *R, *p;     // [links][9], [links][3] of one world
     double *twist, *energy;
     float (*paint)[3];  // [links]
 } composition;
@@ -40,7 +42,7 @@ void composition_close(composition *c);
 /// The most kinetic energy that a link has in the states that are in `f`, J. `f` may be another one of the same file and worlds.
 double composition_energy(composition *c, const frames *f);
 
-/// The middle of all worlds at the states in `f`, m: if trees are free it goes with the mean centre of mass.
+/// The middle of all worlds at the states in `f`, m: if trees are free it goes with the mean of what a camera follows of them.
 void composition_middle(composition *c, const frames *f, double *middle);
 
 /// Adds what is drawn of the worlds at the states in `f`, as seen by an orbit about `from`. `f` may be another one of the same

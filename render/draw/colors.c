@@ -2,6 +2,7 @@
 #include "render/draw/colors.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 void color_palette(int k, float *rgb)
@@ -82,25 +83,42 @@ void link_energies(const ctn_model *model, const double *mass_scale, const doubl
 
 bool legend_place(const char *title, double most, int width, int height, float size, line_list *lines, label_list *labels)
 {
-    enum { PARTS = 32 };
-    const float margin = size, bar = 0.8f * size, high = fminf(9 * size, 0.5f * (float)height);
-    const float x = (float)width - margin - bar / 2, low = (float)height - margin - 0.5f * size, top = low - high;
+    enum { PARTS = 32, NUMBERS = 3 };
+    const float margin = size, bar = 0.8f * size, apart = 0.4f * size, room = label_margin(size), right = (float)width - margin;
+    const float x = right - bar / 2, low = (float)height - margin - 0.5f * size;
+    float wide, title_high, number_high = 0;
+    text_size(NULL, title, size, right - margin, &wide, &title_high);
+    char numbers[NUMBERS][24];
+    for (int k = 0; k < NUMBERS; k++) {
+        float number;
+        snprintf(numbers[k], sizeof numbers[k], "%.3g", most * k / (NUMBERS - 1));
+        text_size(NULL, numbers[k], size, 0, &number, &number_high);
+        wide = fmaxf(wide, number + apart + bar);
+    }
+    // the title stands over the upper number, and all of it in the lower half of the picture, about
+    const float over = title_high + number_high / 2 + 2 * room;
+    const float high = fmaxf(fminf(9 * size, 0.6f * (float)height - 1.5f * size - over), 2 * size);
+    const float top = low - high, middle = right - wide / 2;
+    const line_point plate[2] = {
+        {{middle, top - over + room / 2, 0}, wide + 2 * room, {0.05f, 0.06f, 0.08f, TEXT_PLATE}, 0, LINE_ON_PICTURE},
+        {{middle, low + number_high / 2 + room / 2, 0}, wide + 2 * room, {0.05f, 0.06f, 0.08f, TEXT_PLATE}, 0, LINE_ON_PICTURE}};
     line_point points[PARTS + 1];
-    const line_point frame[2] = {{{x, top - 1, 0}, bar + 2, {0.05f, 0.06f, 0.08f, 0.8f}, 0, LINE_ON_PICTURE},
-                                 {{x, low + 1, 0}, bar + 2, {0.05f, 0.06f, 0.08f, 0.8f}, 0, LINE_ON_PICTURE}};
     for (int k = 0; k <= PARTS; k++) {
         points[k] = (line_point){{x, low - high * (float)k / PARTS, 0}, bar, {0, 0, 0, 1}, 0, LINE_ON_PICTURE};
         color_scale((double)k / PARTS, points[k].color);
     }
-    if (!line_list_add(lines, frame, 2) || !line_list_add(lines, points, PARTS + 1)) return false;
-    for (int k = 0; k <= 2; k++) {
-        const label number = {.position = {x - bar / 2 - 0.4f * size, low - high * (float)k / 2, 0},
+    if (!line_list_add(lines, plate, 2) || !line_list_add(lines, points, PARTS + 1)) return false;
+    for (int k = 0; k < NUMBERS; k++) {
+        const label number = {.position = {x - bar / 2 - apart, low - high * (float)k / (NUMBERS - 1), 0},
                               .align = {1, 0.5f},
                               .size = size,
                               .color = {1, 1, 1}};
-        if (!label_list_add(labels, &number, "%.3g", most * k / 2)) return false;
+        if (!label_list_add(labels, &number, "%s", numbers[k])) return false;
     }
-    const label over = {
-        .position = {(float)width - margin, top - 0.7f * size, 0}, .align = {1, 1}, .size = size, .color = {1, 1, 1}};
-    return label_list_add(labels, &over, "%s", title);
+    const label head = {.position = {right, top - number_high / 2 - room, 0},
+                        .align = {1, 1},
+                        .size = size,
+                        .color = {1, 1, 1},
+                        .width = right - margin};
+    return label_list_add(labels, &head, "%s", title);
 }

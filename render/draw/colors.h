@@ -39,8 +39,8 @@ const float (*color_links(const link_paint *how, const ctn_model *model, float (
 /// Rotors are not in it. `mass_scale` [links]: mass and inertia are these times the model's; NULL: 1.
 void link_energies(const ctn_model *model, const double *mass_scale, const double *R, const double *twist, double *energy);
 
-/// A bar of color_scale with its numbers, 0 to `most`, and `title` over them, in the lower right corner of a picture of width x
-/// height. `size`: pixels, of the letters. False: no memory.
+/// A bar of color_scale with its numbers, 0 to `most`, and `title` over them, on a dark plate in the lower right corner of a
+/// picture of width x height. `size`: pixels, of the letters. False: no memory.
 bool legend_place(const char *title, double most, int width, int height, float size, line_list *lines, label_list *labels);
 
 #endif

@@ -32,6 +32,8 @@ struct scene_shapes {
     bool *welded;      // [links] cannot move
     bool *odd;         // [links] between them and the world there is an odd number of links
     bool falls;        // there is gravity
+    double down[3];    // the way it pulls; 0: there is none
+    bool touched;      // there is a ground that links touch
     double floor;      // m, as the scene says it; NAN: it does not
     bool slopes;       // there is a ground that is not level:
     double ground[4];  // its normal; m, its height along it
@@ -261,7 +263,8 @@ scene_shapes *scene_shapes_create(const ctn_scene *scene, const ctn_model *model
     }
     double g[3], size = 0;
     ctn_model_gravity(model, g);
-    s->falls = vector_length(g) > 0, s->floor = scene->floor;
+    s->falls = vector_length(g) > 0, s->floor = scene->floor, s->touched = scene->contact.ground;
+    for (int k = 0; k < 3 && s->falls; k++) s->down[k] = g[k] / vector_length(g);
     s->slopes = scene->contact.ground && scene->contact.normal[2] < 1;
     memcpy(s->ground, scene->contact.normal, sizeof scene->contact.normal), s->ground[3] = scene->contact.height;
     if (s->slopes && isnan(s->floor)) s->floor = -INFINITY;  // what slopes is enough
@@ -339,6 +342,24 @@ static double find_floor(const scene_shapes *s, const scene_extent *e, const dou
     return e->center[2] - 1.02 * e->radius;
 }
 
+/// The middle of a box about what is drawn of the links, and half its diagonal.
+static double find_box(const scene_shapes *s, const double *R, const double *p, double *center)
+{
+    double from[3] = {INFINITY, INFINITY, INFINITY}, to[3] = {-INFINITY, -INFINITY, -INFINITY};
+    for (size_t n = 0; n < s->count; n++) {
+        const placed_shape *const shape = &s->shapes[n];
+        const double *const Rl = R + 9 * (size_t)shape->link, most = shape_reach(shape) - vector_length(shape->position);
+        for (int i = 0; i < 3; i++) {
+            double at = p[3 * shape->link + i];
+            for (int k = 0; k < 3; k++) at += Rl[3 * i + k] * shape->position[k];
+            from[i] = fmin(from[i], at - most), to[i] = fmax(to[i], at + most);
+        }
+    }
+    const double d[3] = {to[0] - from[0], to[1] - from[1], to[2] - from[2]};
+    for (int k = 0; k < 3; k++) center[k] = (from[k] + to[k]) / 2;
+    return 0.5 * vector_length(d);
+}
+
 scene_extent scene_shapes_extent(const scene_shapes *s, const double *R, const double *p)
 {
     scene_extent e = {.radius = 0};
@@ -357,20 +378,22 @@ scene_extent scene_shapes_extent(const scene_shapes *s, const double *R, const d
     if (e.radius <= 0) e.radius = 1;
     e.floor = find_floor(s, &e, R, p);
     if (!e.travels || !s->count) return e;
-    double from[3] = {INFINITY, INFINITY, INFINITY}, to[3] = {-INFINITY, -INFINITY, -INFINITY};
-    for (size_t n = 0; n < s->count; n++) {  // what is drawn of free trees is about where it is
-        const placed_shape *const shape = &s->shapes[n];
-        const double *const Rl = R + 9 * (size_t)shape->link, most = shape_reach(shape) - vector_length(shape->position);
-        for (int i = 0; i < 3; i++) {
-            double at = p[3 * shape->link + i];
-            for (int k = 0; k < 3; k++) at += Rl[3 * i + k] * shape->position[k];
-            from[i] = fmin(from[i], at - most), to[i] = fmax(to[i], at + most);
-        }
-    }
-    const double d[3] = {to[0] - from[0], to[1] - from[1], to[2] - from[2]};
-    for (int k = 0; k < 3; k++) e.center[k] = (from[k] + to[k]) / 2;
-    e.radius = 0.65 * vector_length(d), e.floor = find_floor(s, &e, R, p);
+    e.radius = 1.3 * find_box(s, R, p, e.center);  // what is drawn of free trees is about where it is
+    e.floor = find_floor(s, &e, R, p);
     return e;
+}
+
+scene_reach scene_shapes_reach(const scene_shapes *s, const double *R, const double *p, const double *shift)
+{
+    enum { BESIDE = 2, BELOW = 10 };  // of free trees, in radii: how far what is near is from their middle
+    const scene_extent e = scene_shapes_extent(s, R, p);
+    scene_reach r = {.radius = e.radius, .reach = e.radius, .fall = 1, .ground = s->touched};
+    memcpy(r.center, e.center, sizeof r.center), memcpy(r.from, e.center, sizeof r.from);
+    memcpy(r.down, s->down, sizeof r.down), memcpy(r.normal, s->ground, sizeof r.normal);
+    r.height = s->ground[3] + vector_dot(r.normal, shift);
+    if (s->count) r.radius = find_box(s, R, p, r.center);
+    if (e.travels) r.reach = BESIDE * r.radius, r.fall = (double)BELOW / BESIDE;
+    return r;
 }
 
 /// Room for more kinds of bodies.

@@ -36,6 +36,15 @@ typedef struct scene_extent {
     bool travels;              // a tree hangs on a free joint: the camera follows the centre of mass
 } scene_extent;
 
+/// What is near the links of a world: what they touch or may touch of obstacles and ground is to be seen.
+typedef struct scene_reach {
+    double center[3], radius;  // m, of a ball about what is drawn of the links where they are
+    double from[3], reach;     // m: as far from there ...
+    double down[3], fall;      // ... `fall` times as far in this direction, of a unit
+    bool ground;               // there is one that can be touched
+    double normal[3], height;  // of it; m, along the normal
+} scene_reach;
+
 /// What is drawn of a scene, apart from where it is.
 typedef struct scene_shapes scene_shapes;
 
@@ -49,6 +58,9 @@ const mesh *scene_shapes_meshes(const scene_shapes *s, int *count);
 
 /// The extent at poses R [links][9], p [links][3] of the links.
 scene_extent scene_shapes_extent(const scene_shapes *s, const double *R, const double *p);
+
+/// The reach at poses R [links][9], p [links][3] of the links, where they are moved by `shift` (m) or not.
+scene_reach scene_shapes_reach(const scene_shapes *s, const double *R, const double *p, const double *shift);
 
 /// Puts the shapes at these poses into `list`, after what is in it, as those of world number `world`, or SHAPES_WITHOUT_ID;
 /// colors [links], NULL: the scene's. False: no memory.

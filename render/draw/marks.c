@@ -410,12 +410,8 @@ bool marks_place(const marks *m, int world, double t, const double *R, const dou
     for (int i = 0; i < m->nlink && ok && show & SHOW_FRAMES; i++) ok = place_frame(m, i, R, p, lines);
     for (int i = 0; i < m->nlink && ok && show & SHOW_NAMES; i++) {
         const double *const o = p + 3 * (size_t)i;
-        const label name = {.in_space = true,
-                            .position = {(float)o[0], (float)o[1], (float)o[2]},
-                            .shift = {7, -7},
-                            .align = {0, 1},
-                            .size = 14,
-                            .color = {1, 1, 1}};
+        label name = label_over(o);
+        name.shift[0] = 7, name.shift[1] = -7, name.align[0] = 0;
         ok = label_list_add(labels, &name, "%s", m->names[i]);
     }
     return ok && show & SHOW_COM ? place_com(com, lines) : ok;

@@ -1,5 +1,6 @@
 /// Letters are drawn by stb_truetype at the size and the quarter of a pixel where they are wanted, once, into a texture: crisp at
-/// any size. Beside each lies its shade, the letter grown and softened, which is drawn dark below all letters of a list.
+/// any size. Beside each lies its shade, the letter grown and softened, which is drawn dark below all letters of a list, and
+/// above their plates.
 #include "render/draw/text.h"
 
 #include "render/draw/font.h"
@@ -29,8 +30,11 @@ label label_over(const double *at)
                    .position = {(float)at[0], (float)at[1], (float)at[2]},
                    .align = {0.5f, 1},
                    .size = 14,
-                   .color = {1, 1, 1}};
+                   .color = {1, 1, 1},
+                   .plate = 0.4f};
 }
+
+float label_margin(float size) { return ceilf(0.2f * size); }
 
 bool label_list_add(label_list *l, const label *how, const char *format, ...)
 {
@@ -103,6 +107,11 @@ typedef struct text_quad {
     float color[3];
 } text_quad;
 
+typedef struct quad_list {
+    text_quad *of;
+    size_t count, room;
+} quad_list;
+
 /// Pixels that a label takes.
 typedef struct text_box {
     float left, top, right, bottom;
@@ -119,8 +128,7 @@ struct text_pen {
     uint8_t *atlas;  // [height][ATLAS_WIDTH][2]: the letter, its shade
     int height, most, shelf, shelf_height, end;
     bool changed;  // the texture is not what OpenGL has
-    text_quad *quads;
-    size_t quad_count, quad_room;
+    quad_list letters, plates;
     text_box boxes[MOST_BOXES];  // of the labels drawn so far
     int box_count;
     float lower;  // edge of the label drawn last
@@ -237,8 +245,16 @@ static const char *line_end(const text_pen *pen, const char *text, float size, f
 /// The line behind one that has its end there.
 static const char *next_line(const char *end) { return *end == '\n' || *end == ' ' ? end + 1 : end; }
 
+static void open_font(text_pen *pen)
+{
+    stbtt_InitFont(&pen->font, font_file, 0);
+    stbtt_GetFontVMetrics(&pen->font, &pen->ascent, &pen->descent, &pen->gap);
+}
+
 void text_size(const text_pen *pen, const char *text, float size, float most, float *width, float *height)
 {
+    text_pen own;
+    if (!pen) open_font(&own), pen = &own;
     *width = 0, *height = line_height(pen, size);
     for (const char *end; *text; text = next_line(end)) {
         float x;
@@ -260,18 +276,18 @@ static const char text_vertex[] =
     "    gl_Position = vec4(p.x / size.x * 2 - 1, 1 - p.y / size.y * 2, 0, 1);\n"
     "}\n";
 static const char text_fragment[] =
-    "#version 330 core\nin vec2 at; flat in vec3 paint;\nuniform sampler2D letters; uniform bool shade;\nout vec4 result;\n"
+    "#version 330 core\nin vec2 at; flat in vec3 paint;\nuniform sampler2D letters; uniform int what;\nout vec4 result;\n"
     "void main() {\n"
+    "    const vec3 dark = vec3(0.05, 0.06, 0.08);\n"
     "    vec2 ink = texelFetch(letters, ivec2(at), 0).rg;\n"
-    "    result = shade ? vec4(0.05, 0.06, 0.08, 0.75 * ink.g) : vec4(paint, ink.r);\n"
+    "    result = what == 0 ? vec4(dark, paint.r) : what == 1 ? vec4(dark, 0.75 * ink.g) : vec4(paint, ink.r);\n"
     "}\n";
 
 text_pen *text_pen_create(ctn_error *err)
 {
     text_pen *const pen = calloc(1, sizeof *pen);
     if (!pen) return fail(err, CTN_NO_MEMORY, "not enough memory for text"), NULL;
-    stbtt_InitFont(&pen->font, font_file, 0);
-    stbtt_GetFontVMetrics(&pen->font, &pen->ascent, &pen->descent, &pen->gap);
+    open_font(pen);
     if (!(pen->program = program_link(text_vertex, text_fragment, "text", err))) {
         free(pen);
         return NULL;
@@ -290,8 +306,27 @@ void text_pen_free(text_pen *pen)
     if (!pen) return;
     glDeleteProgram(pen->program), glDeleteVertexArrays(1, &pen->vao), glDeleteBuffers(1, &pen->buffer);
     glDeleteTextures(1, &pen->texture);
-    free(pen->glyphs), free(pen->atlas), free(pen->quads);
+    free(pen->glyphs), free(pen->atlas), free(pen->letters.of), free(pen->plates.of);
     free(pen);
+}
+
+static bool put_quad(quad_list *l, text_quad quad)
+{
+    if (l->count == l->room) {
+        text_quad *const of = realloc(l->of, (2 * l->room + 64) * sizeof *of);
+        if (!of) return false;
+        l->of = of, l->room = 2 * l->room + 64;
+    }
+    l->of[l->count++] = quad;
+    return true;
+}
+
+/// Behind a text that takes so many pixels.
+static bool put_plate(text_pen *pen, const label *l, text_box b)
+{
+    const float room = label_margin(l->size), left = floorf(b.left - room), top = floorf(b.top - room / 2);
+    return put_quad(&pen->plates,
+                    (text_quad){{left, top, ceilf(b.right + room) - left, ceilf(b.bottom + room / 2) - top}, {0}, {l->plate}});
 }
 
 /// A letter whose pen stands at x on the whole row y.
@@ -301,15 +336,9 @@ static bool put_letter(text_pen *pen, const label *l, uint32_t letter, float x, 
     const glyph *const g = find_glyph(pen, letter, l->size, (int)(quarters - whole * QUARTERS));
     if (!g) return false;
     if (!g->width) return true;
-    if (pen->quad_count == pen->quad_room) {
-        text_quad *const quads = realloc(pen->quads, (2 * pen->quad_room + 64) * sizeof *quads);
-        if (!quads) return false;
-        pen->quads = quads, pen->quad_room = 2 * pen->quad_room + 64;
-    }
-    pen->quads[pen->quad_count++] = (text_quad){{whole + (float)g->left, y + (float)g->top, (float)g->width, (float)g->height},
-                                                {(float)g->x, (float)g->y, (float)g->width, (float)g->height},
-                                                {l->color[0], l->color[1], l->color[2]}};
-    return true;
+    return put_quad(&pen->letters, (text_quad){{whole + (float)g->left, y + (float)g->top, (float)g->width, (float)g->height},
+                                               {(float)g->x, (float)g->y, (float)g->width, (float)g->height},
+                                               {l->color[0], l->color[1], l->color[2]}});
 }
 
 /// But for half a pixel, so that lines fit under each other.
@@ -353,9 +382,10 @@ static bool put_label(text_pen *pen, const label *l, const char *text, const mat
     const float ascent = (float)pen->ascent * stbtt_ScaleForMappingEmToPixels(&pen->font, l->size);
     y += l->shift[1] - l->align[1] * high;
     if (l->in_space) y += free_shift(pen, (text_box){left, y, left + wide, y + high}, line_height(pen, l->size), height);
-    if (pen->box_count < MOST_BOXES) pen->boxes[pen->box_count++] = (text_box){left, y, left + wide, y + high};
+    const text_box box = {left, y, left + wide, y + high};
+    if (pen->box_count < MOST_BOXES) pen->boxes[pen->box_count++] = box;
     pen->lower = y + high;
-    bool all = true;
+    bool all = !(l->plate > 0 && wide > 0) || put_plate(pen, l, box);
     for (const char *end; *text; text = next_line(end), y += line_height(pen, l->size)) {
         float x_end;
         end = line_end(pen, text, l->size, l->width, &x_end);
@@ -379,10 +409,21 @@ static void send_letters(text_pen *pen)
     pen->changed = false;
 }
 
+/// Draws rectangles: 0 plates, 1 shades of letters, 2 letters.
+static void draw_quads(const text_pen *pen, const quad_list *l, int first, int last)
+{
+    if (!l->count) return;
+    glBufferData(GL_ARRAY_BUFFER, (GLsizeiptr)(l->count * sizeof *l->of), l->of, GL_STREAM_DRAW);
+    for (int what = first; what <= last; what++) {
+        glUniform1i(glGetUniformLocation(pen->program, "what"), what);
+        glDrawArraysInstanced(GL_TRIANGLE_STRIP, 0, 4, (GLsizei)l->count);
+    }
+}
+
 bool text_pen_draw(text_pen *pen, const label_list *labels, const matrix4 *clip, int width, int height, float scale)
 {
     bool all = true;
-    pen->quad_count = 0;
+    pen->letters.count = pen->plates.count = 0;
     pen->box_count = 0, pen->lower = 0;
     for (size_t k = 0; k < 2 * labels->count; k++) {  // those on the picture first: the others make room for them
         label l = labels->of[k % labels->count];
@@ -390,20 +431,16 @@ bool text_pen_draw(text_pen *pen, const label_list *labels, const matrix4 *clip,
         l.size *= scale, l.width *= scale, l.shift[0] *= scale, l.shift[1] *= scale;
         all = put_label(pen, &l, labels->letters + l.text, clip, width, height) && all;
     }
-    if (!pen->quad_count) return all;
+    if (!pen->letters.count) return all;
     glActiveTexture(GL_TEXTURE0);
     send_letters(pen);
     glBindVertexArray(pen->vao), glBindBuffer(GL_ARRAY_BUFFER, pen->buffer);
-    glBufferData(GL_ARRAY_BUFFER, (GLsizeiptr)(pen->quad_count * sizeof *pen->quads), pen->quads, GL_STREAM_DRAW);
     glUseProgram(pen->program);
     glUniform2f(glGetUniformLocation(pen->program, "size"), (float)width, (float)height);
     glUniform1i(glGetUniformLocation(pen->program, "letters"), 0);
     glDisable(GL_DEPTH_TEST), glDisable(GL_CULL_FACE);
     glEnable(GL_BLEND), glBlendFunc(GL_SRC_ALPHA, GL_ONE_MINUS_SRC_ALPHA);
-    for (int shade = 1; shade >= 0; shade--) {
-        glUniform1i(glGetUniformLocation(pen->program, "shade"), shade);
-        glDrawArraysInstanced(GL_TRIANGLE_STRIP, 0, 4, (GLsizei)pen->quad_count);
-    }
+    draw_quads(pen, &pen->plates, 0, 0), draw_quads(pen, &pen->letters, 1, 2);
     glEnable(GL_DEPTH_TEST), glEnable(GL_CULL_FACE), glDisable(GL_BLEND);
     return all;
 }

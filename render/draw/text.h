@@ -18,8 +18,11 @@ typedef struct label {
     float color[3];     // 0 to 1, sRGB
     float width;  // pixels: longer lines go on in the next one, from a space on if there is one; 0: they may have any length
     bool below;   // position[1] is from the lower edge of the label before on
+    float plate;  // 0 to 1: opacity of a dark plate behind the text, so that it can be read on what is light
     size_t text;  // set by label_list_add
 } label;
+
+#define TEXT_PLATE 0.6f  // on which white text can be read before white
 
 /// Labels in the order in which they are drawn. Zero is an empty one.
 typedef struct label_list {
@@ -29,7 +32,7 @@ typedef struct label_list {
     size_t letter_count, letter_room;
 } label_list;
 
-/// White, small, its lower middle at a point in space (m).
+/// White, small, on a faint plate, its lower middle at a point in space (m).
 label label_over(const double *at);
 
 /// Appends a text in UTF-8, made as by printf; \n begins a line. Bytes that are none stand as U+FFFD. False: no memory, nothing
@@ -38,6 +41,9 @@ bool label_list_add(label_list *l, const label *how, const char *format, ...) __
 void label_list_clear(label_list *l);
 void label_list_free(label_list *l);
 
+/// Room about a text of this size that its plate covers, pixels.
+float label_margin(float size);
+
 /// Draws lists, with the OpenGL context that is current; keeps the letters that it has drawn.
 typedef struct text_pen text_pen;
 
@@ -45,7 +51,8 @@ typedef struct text_pen text_pen;
 text_pen *text_pen_create(ctn_error *err);
 void text_pen_free(text_pen *pen);  // NULL is allowed; with the context that it was made in
 
-/// Width of the widest line and height of all lines of a text whose lines may be `most` wide (0: any width), pixels.
+/// Width of the widest line and height of all lines of a text whose lines may be `most` wide (0: any width), pixels. It needs no
+/// pen: NULL.
 void text_size(const text_pen *pen, const char *text, float size, float most, float *width, float *height);
 
 /// Into the framebuffer that is bound, width x height pixels. `clip` is the camera's; what is behind it is not drawn. Labels in

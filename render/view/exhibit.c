@@ -3,6 +3,7 @@
 
 #include "render/draw/fit.h"
 #include "render/draw/poses.h"
+#include "render/draw/vectors.h"
 #include "sim/base/config.h"
 #include "sim/record/record.h"
 #include "sim/scene/scene.h"
@@ -90,7 +91,8 @@ static bool open_memory(exhibit *e)
     e->twists = calloc(6 * links, sizeof *e->twists), e->energy = calloc(links, sizeof *e->energy);
     e->paint = calloc(links, sizeof *e->paint);
     e->shapes = scene_shapes_create(e->scene, e->model);
-    return e->R && e->p && e->twists && e->energy && e->paint && e->shapes;
+    return e->R && e->p && e->twists && e->energy && e->paint && e->shapes &&
+           scene_shapes_place_fixed(e->shapes, (const double[3]){0}, &e->fixed);
 }
 
 static ctn_status take_view(exhibit *e, ctn_error *err)
@@ -119,6 +121,7 @@ static bool open_extent(exhibit *e)
         of[w] = scene_shapes_extent(e->shapes, e->R, e->p);
     }
     e->one = layout_union(of, e->worlds);
+    world_followed(e->scene, e->model, e->one.radius, here, e->start_com, e->start);
     free(of);
     find_extent(e);
     return true;
@@ -150,7 +153,7 @@ void exhibit_free(exhibit *e)
     if (!e) return;
     player_free(e->player);
     player_view_free(&e->view);
-    instance_list_free(&e->bodies), line_list_free(&e->lines), label_list_free(&e->labels);
+    instance_list_free(&e->bodies), instance_list_free(&e->fixed), line_list_free(&e->lines), label_list_free(&e->labels);
     scene_shapes_free(e->shapes), marks_free(e->marks);
     ctn_dynamics_free(e->dyn);
     ctn_model_free(e->own_model), ctn_scene_free(e->own_scene);
@@ -185,7 +188,16 @@ camera_orbit exhibit_camera(const exhibit *e, double aspect)
 
 void exhibit_fit(const exhibit *e, const double *from, camera_fit *fit)
 {
-    fit_bodies(&e->bodies, from, 1e3 * e->extent.radius, fit);
+    const double most = 1e3 * e->extent.radius;  // what flies off is let go
+    fit_bodies(&e->bodies, from, most, fit);
+    for (int n = 0; n < e->runs * e->worlds; n++) {
+        const size_t first = (size_t)n * (size_t)e->links;
+        double shift[3];
+        exhibit_place(e, n / e->worlds, n % e->worlds, shift);
+        const scene_reach reach = scene_shapes_reach(e->shapes, e->R + 9 * first, e->p + 3 * first, shift);
+        const double way[3] = {reach.center[0] - from[0], reach.center[1] - from[1], reach.center[2] - from[2]};
+        if (vector_length(way) <= most && reach.radius <= most) fit_surroundings(&e->fixed, &reach, shift, from, fit);
+    }
     for (int run = 0; run < e->runs && e->runs > 1; run++) {  // their labels
         double at[3];
         exhibit_place(e, run, 0, at);
@@ -289,15 +301,14 @@ static bool place_world(exhibit *e, int run, int world)
 {
     const size_t first = exhibit_pose(e, (exhibit_body){run, world, 0});
     const int number = number_of(e, run, world);
-    double com[3];
+    double com[3], shift[3];
     find_poses(e, run, world, com);
-    if (!number) memcpy(e->com, com, sizeof com);
+    exhibit_place(e, run, world, shift);
+    if (!number) memcpy(e->com, com, sizeof com), world_followed(e->scene, e->model, e->one.radius, shift, com, e->followed);
     if (e->ghosts && !e->overlaid && run && !place_ghost(e, run, world)) return false;
     const float(*const paint)[3] = find_paint(e, run, world);
     e->bodies.fade = e->overlaid && run ? GHOST : 0;
     if (!scene_shapes_place(e->shapes, e->R + 9 * first, e->p + 3 * first, number, paint, &e->bodies)) return false;
-    double shift[3];
-    exhibit_place(e, run, world, shift);
     e->bodies.fade = 0;
     const bool there = e->overlaid && (e->runs > 1 ? run : world);  // as they lie over each other
     if (!there && !scene_shapes_place_fixed(e->shapes, shift, &e->bodies)) return false;
@@ -351,7 +362,11 @@ ctn_status exhibit_look(exhibit *e, ctn_error *err)
     find_extent(e);
     double shift[3];
     exhibit_place(e, 0, 0, shift);
-    for (int k = 0; k < 3 && e->one.travels; k++) e->extent.center[k] += e->com[k] - shift[k] - e->start_com[k];
+    memcpy(e->middle, e->extent.center, sizeof e->middle);
+    for (int k = 0; k < 3 && e->one.travels; k++) {
+        e->extent.center[k] += e->com[k] - shift[k] - e->start_com[k];
+        e->middle[k] += e->followed[k] - shift[k] - e->start[k];
+    }
     return ok ? CTN_OK : fail(err, CTN_NO_MEMORY, "not enough memory for %d worlds of %d links", e->runs * e->worlds, e->links);
 }
 

@@ -27,8 +27,10 @@ typedef struct exhibit {
     instance_list bodies;
     line_list lines;
     label_list labels;
-    double *R, *p;  // [runs][worlds][links][9], [...][3]: poses of the links, as they are drawn
-    double com[3];  // m, of the first world of the first run
+    double *R, *p;       // [runs][worlds][links][9], [...][3]: poses of the links, as they are drawn
+    double com[3];       // m, of the first world of the first run
+    double followed[3];  // m, what a camera goes with that goes with it (world_followed)
+    double middle[3];    // m, the middle of the scene for cameras: that of `extent` at the start, gone with `followed`
     // chosen by who looks
     unsigned show;         // marks_show
     link_coloring colors;  // COLORS_WORLD: of several runs each
@@ -40,9 +42,10 @@ typedef struct exhibit {
     ctn_model *own_model;
     ctn_dynamics *dyn;
     scene_shapes *shapes;
+    instance_list fixed;  // obstacles, of a world that has not been moved
     marks *marks;
     struct file_stamp *stamps;
-    double start_com[3], *twists, *energy, most_energy;
+    double start_com[3], start[3], *twists, *energy, most_energy;
     float (*paint)[3];
 } exhibit;
 

@@ -230,7 +230,7 @@ static void follow(viewer *v)
     }
     viewer_keep_look(v);
     const bool mounted = v->mounted >= 0;
-    v->camera = mounted ? camera_mount_at(&v->mount, s->R, s->p, s->extent.center, s->view.time) : camera_on_orbit(&v->orbit);
+    v->camera = mounted ? camera_mount_at(&v->mount, s->R, s->p, s->middle, s->view.time) : camera_on_orbit(&v->orbit);
 }
 
 /// What the player refuses is said where everyone sees it.

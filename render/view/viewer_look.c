@@ -48,7 +48,7 @@ static void begin_look(viewer *v)
     viewer_look *const l = &v->look;
     l->on = true, l->glides = false, l->aspect = free_aspect(v);
     l->time = v->exhibit->view.time;
-    memcpy(l->from, v->exhibit->extent.center, sizeof l->from), memcpy(l->middle, v->exhibit->com, sizeof l->middle);
+    memcpy(l->from, v->exhibit->middle, sizeof l->from), memcpy(l->middle, v->exhibit->followed, sizeof l->middle);
     l->seen = fit_of(l, TIGHT);
     exhibit_fit(v->exhibit, l->from, &l->seen);
     l->orbit = goal_of(l);
@@ -75,9 +75,9 @@ void viewer_keep_look(viewer *v)
     if (!l->on || v->mounted >= 0) return;
     if (again || l->aspect != free_aspect(v)) return begin_look(v);
     for (int k = 0; k < 3; k++) {
-        const double way = s->com[k] - l->middle[k];
+        const double way = s->followed[k] - l->middle[k];
         if (s->one.travels && fabs(way) < 1e3 * s->one.radius) l->from[k] += way, l->orbit.target[k] += way;
-        if (isfinite(s->com[k])) l->middle[k] = s->com[k];
+        if (isfinite(s->followed[k])) l->middle[k] = s->followed[k];
     }
     exhibit_fit(s, l->from, &l->seen);
     l->glides = l->glides || is_left(v);
@@ -107,7 +107,7 @@ void viewer_look_from(viewer *v, const camera_choice *from)
     begin_look(v);
     if (!from || isnan(from->distance)) return;
     v->look.on = false, v->look.orbit.distance = from->distance;
-    memcpy(v->look.orbit.target, v->exhibit->extent.center, sizeof v->look.orbit.target);
+    memcpy(v->look.orbit.target, v->exhibit->middle, sizeof v->look.orbit.target);
     place_look(v);
 }
 
@@ -119,7 +119,7 @@ static void fit_mount(viewer *v)
     const exhibit *const a = v->exhibit;
     if (v->mount.camera.type == CAMERA_FIRST_PERSON || !isnan(v->mount.camera.distance)) return;
     camera_mount there = v->mount;
-    const render_camera c = camera_mount_at(&there, a->R, a->p, a->extent.center, a->view.time);
+    const render_camera c = camera_mount_at(&there, a->R, a->p, a->middle, a->view.time);
     camera_orbit tight = v->mount.orbit;
     tight.field *= TIGHT;
     camera_fit fit = camera_fit_of(&tight, (double)v->width / v->height);
