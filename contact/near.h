@@ -122,8 +122,10 @@ FN bool is_higher(const lane_model *m, const lane_point_load *s, vec3 x, load_wa
 {
     const mask low = not_(gt(least_gap(m, s->surface, x, s->radius, w->face, least), least));
     if (!any_of(low)) return true;
-    if (!s->surface || surface_of(m, s)->kind != SURFACE_HULL) return false;
-    return !any_of(both(low, not_(beyond_faces(surface_of(m, s), x, s->radius + least, &w->face))));
+    const fixed_surface *const f = s->surface ? surface_of(m, s) : NULL;
+    if (!f || f->kind == SURFACE_TERRAIN || f->kind == SURFACE_SPHERE) return false;
+    if (f->kind == SURFACE_HULL) return !any_of(both(low, not_(beyond_faces(f, x, s->radius + least, &w->face))));
+    return !any_of(both(low, not_(gt(stand_at(f, x, NULL).gap, (s->radius + least) + gap_rounding(f, x, s->radius)))));
 }
 
 /// Where a body is.

@@ -61,6 +61,14 @@ FN real held_scale(const lane_model *m, const lane_body *b, real reach, real k2)
     return rset(HELD_DIGITS) * k * L * (turns ? L : rset(1));
 }
 
+/// The square of the largest change of place that the motion T foresees for a body: its turn in rad, or the way of its origin
+/// against its own extent.
+FN real place_change(const lane_model *m, const lane_body *b, const twist *T)
+{
+    const real per = subtree_of(m, b)->inv_size;
+    return larger(dot(T->w, T->w), per * per * dot(T->v, T->v));
+}
+
 /// 1 over the force that the inertia of the link at a body's joint alone asks for in a step.
 FN real link_unit(const lane_model *m, const lane_body *b, real reach, real k2)
 {

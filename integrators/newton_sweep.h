@@ -230,14 +230,6 @@ FN void sweep_outward_body(const lane_body *b, joint_form f, const mat3 *R, cons
     *last = T;
 }
 
-/// The square of the largest change of place that the motion T foresees for a body: its turn in rad, or the way of its origin
-/// against its own extent.
-FN real place_change(const lane_model *m, const lane_body *b, const twist *T)
-{
-    const real per = subtree_of(m, b)->inv_size;
-    return larger(dot(T->w, T->w), per * per * dot(T->v, T->v));
-}
-
 /// The sweep outwards: d [nv], the Newton step in the coordinates of v (balls: body axes). Returns the largest change of place.
 KERNEL real sweep_outward(const lane_model *m, const solve *W, sweep_work *work, real *d)
 {

@@ -49,6 +49,7 @@ typedef struct {
     vec3 c, cV;  // R_k c, h V_R c
     vec3 e;      // h V_p
     real unit;   // 1 over the scale of force of its joint's rows
+    real link;   // and over that of the link alone
 } stage_start;
 
 /// Everything a solve with stages works on; stage by stage: x, u, r.
@@ -70,6 +71,7 @@ typedef struct {
     mask glued;         // lanes at their first iterate, where what has stuck sticks
     real *r;            // [stages][nv] rows (balls: body axes)
     real *K;            // [nv][3 stages^2] derivatives of the joint terms: of a body from 3 s^2 times its `dof` on
+    real link;          // the largest row over the scales of links alone
     mask too_far;       // an increment is ambiguous (joint_terms.h)
 } stages;
 
@@ -103,7 +105,7 @@ KERNEL void start_stages(const lane_model *m, stages *W, real h)
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         stage_start *s = &W->step[i];
-        s->unit = force_unit(m, b, W->reach[i], W->in.k2);
+        s->unit = force_unit(m, b, W->reach[i], W->in.k2), s->link = link_unit(m, b, W->reach[i], W->in.k2);
         if (!(b->flags & BODY_MASS)) continue;
         const mat3 R = W->start[i].R;
         mat3 V = W->V[i].R;
@@ -457,6 +459,7 @@ FN void stage_rows_of(const lane_model *m, const lane_body *b, joint_form f, sta
         }
         for (int k = 0; k < b->nv; k++) {
             const real scaled = magnitude(r[k]) * W->step[i].unit;
+            W->link = larger(W->link, magnitude(r[k]) * W->step[i].link);
             norms->most = larger(norms->most, scaled);
             norms->square = fmadd(scaled, scaled, norms->square);
         }
@@ -469,7 +472,7 @@ KERNEL real stage_rows(const lane_model *m, stages *W, real *square)
 {
     const int s = W->table->stages;
     row_norms norms = {rset(0), rset(0)};
-    W->too_far = none_of();
+    W->too_far = none_of(), W->link = rset(0);
     for (int i = m->nbody - 1; i >= 0; i--) {
         const lane_body *b = &m->bodies[i];
         const joint_form f = form_of(b);

@@ -128,18 +128,19 @@ KERNEL void stage_pass(const lane_model *m, double tolerance, int max_iterations
     count_evaluation(count, N->running);
     const mask accepted = takes_iterate(N, le(square, rset(NOT_REACHED)), is_lower(square, norm, alpha), tolerance);
     const mask rejected = both(N->running, not_(accepted));
-    const mask need =
-        settle_iterate(N, accepted, most, le(most, rset(tolerance)), le(one, alpha), W->too_far, most_iterations, &P->residual);
+    const mask full = le(one, alpha), found = is_solved(N, most, W->link, full, tolerance);
+    const mask need = settle_iterate(N, accepted, most, found, full, W->too_far, most_iterations, &P->residual);
     if (any_of(need)) {
         const mask follows = both(need, N->hard);
         for (int i = 0; i < s * m->nbody && any_of(follows); i++)
             keep_whereabouts(&P->at[i], &W->body[i].T, W->body[i].dp, follows);
         P->sweep.held = both(both(N->running, N->follows), not_(need));
-        stage_newton(m, W, &P->sweep, P->fresh);
+        const real size = stage_newton(m, W, &P->sweep, P->fresh);
         for (int k = 0; k < s * m->nv; k++) P->d[k] = sel(need, P->fresh[k], P->d[k]);
         for (int k = 0; k < s * m->nq; k++) P->base[k] = sel(need, P->x[k], P->base[k]);
         for (int k = 0; k < s * m->nv; k++) P->base_u[k] = sel(need, P->u[k], P->base_u[k]);
         base_newton(N, need, square, first_share(m, P->d, s));
+        size_newton(N, need, size);
         N->based = both(N->based, not_(W->glued));  // what it was compared with is another friction
     }
     if (any_of(rejected)) {

@@ -508,8 +508,9 @@ FN void stage_sweep_inward(const lane_model *m, const stages *W, stage_sweep *wo
     }
 }
 
-/// One body of the sweep outwards. T [6 s]: the motion of the body before, then its own (of roots it is read by none).
-FN void stage_outward_body(const lane_model *m, const stages *W, stage_sweep *work, int s, int i, real *T, real *d)
+/// One body of the sweep outwards. T [6 s]: the motion of the body before, then its own (of roots it is read by none). Returns the
+/// square of its largest change of place.
+FN real stage_outward_body(const lane_model *m, const stages *W, stage_sweep *work, int s, int i, real *T, real *d)
 {
     const int w = 6 * s;
     const lane_body *b = &m->bodies[i];
@@ -542,34 +543,38 @@ FN void stage_outward_body(const lane_model *m, const stages *W, stage_sweep *wo
         }
     if (f.flags & BODY_FORK)
         for (int j = 0; j < w; j++) work->twist[i * w + j] = T[j];
+    real most = rset(0);
+    for (int a = 0; a < s; a++) {
+        const twist t = {vec(T[6 * a], T[6 * a + 1], T[6 * a + 2]), vec(T[6 * a + 3], T[6 * a + 4], T[6 * a + 5])};
+        most = larger(most, place_change(m, b, &t));
+    }
+    return most;
 }
 
-/// The sweep outwards: d [s][nv], the Newton step in the coordinates of v (balls: body axes).
-FN void stage_sweep_outward(const lane_model *m, const stages *W, stage_sweep *work, int s, real *d)
+/// The sweep outwards: d [s][nv], the Newton step in the coordinates of v (balls: body axes). Returns the largest change of place.
+FN real stage_sweep_outward(const lane_model *m, const stages *W, stage_sweep *work, int s, real *d)
 {
     const int w = 6 * s;
-    real T[MOST_TWIST];
+    real T[MOST_TWIST], most = rset(0);
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         if (!(b->flags & (BODY_ROOT | BODY_NEXT)))
             for (int j = 0; j < w; j++) T[j] = work->twist[b->parent * w + j];
-        stage_outward_body(m, W, work, s, i, T, d);
+        most = larger(most, stage_outward_body(m, W, work, s, i, T, d));
     }
+    return root(most);
 }
 
-/// The Newton step d [stages][nv] at the iterate of W. In a lane where it cannot be computed it is not finite.
-KERNEL void stage_newton(const lane_model *m, const stages *W, stage_sweep *work, real *d)
+/// The Newton step d [stages][nv] at the iterate of W, and the largest change of place in it. In a lane where it cannot be computed
+/// it is not finite.
+KERNEL real stage_newton(const lane_model *m, const stages *W, stage_sweep *work, real *d)
 {
     switch (W->table->stages) {
-    case 2:
-        stage_sweep_inward(m, W, work, 2, false);
-        stage_sweep_outward(m, W, work, 2, d);
-        break;
-    case 3:
-        stage_sweep_inward(m, W, work, 3, false);
-        stage_sweep_outward(m, W, work, 3, d);
-        break;
-    default: stage_sweep_inward(m, W, work, W->table->stages, false); stage_sweep_outward(m, W, work, W->table->stages, d);
+    case 2: stage_sweep_inward(m, W, work, 2, false); return stage_sweep_outward(m, W, work, 2, d);
+    case 3: stage_sweep_inward(m, W, work, 3, false); return stage_sweep_outward(m, W, work, 3, d);
+    default:
+        stage_sweep_inward(m, W, work, W->table->stages, false);
+        return stage_sweep_outward(m, W, work, W->table->stages, d);
     }
 }
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -83,6 +84,9 @@ START_TEST(killed)
     }
     expect(0, "", "k.h5", resumed);
     same_datasets("whole.h5", "k.h5");
+    struct stat alone, gone_on;  // what kills leave is used, but for parts of blocks
+    ck_assert(!stat("whole.h5", &alone) && !stat("k.h5", &gone_on));
+    ck_assert_msg(gone_on.st_size < alone.st_size + alone.st_size / 10, "%ld bytes for %ld", (long)gone_on.st_size, (long)alone.st_size);
     expect(0, "", "k.h5", resumed);  // nothing is left to do
     same_datasets("whole.h5", "k.h5");
 }

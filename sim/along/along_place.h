@@ -223,7 +223,7 @@ KERNEL void forget(void *context, int thread, int job)
     (void)thread;
     switch ((along_sums)c->what) {
     case FORGET_ENERGY: solve_of(c->w, job)->E = zero, solve_of(c->w, job)->too_far = none_of(); break;
-    case FORGET_ROWS: s->most = s->E = zero, stages_in(c->w, job)->too_far = none_of(); break;
+    case FORGET_ROWS: s->most = s->E = stages_in(c->w, job)->link = zero, stages_in(c->w, job)->too_far = none_of(); break;
     case FORGET_MOST: s->most = zero; break;
     case FORGET_NEGATIVE: s->negative = zero; break;
     case FORGET_STEP: s->slope = s->most = s->size = zero; break;

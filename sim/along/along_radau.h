@@ -105,13 +105,14 @@ KERNEL bool along_stage_newton(along_world *w, along_crew *crew, const ctn_batch
         const mask too_far = w->told[TOLD_FAR] != 0 ? all : none_of();
         const mask taken = takes_iterate(&N, le(square, rset(NOT_REACHED)), is_lower(square, norm, alpha), cfg->tolerance);
         if (any_of(taken)) {
-            const mask need = settle_iterate(&N, taken, most, le(most, rset(cfg->tolerance)), le(rset(1), alpha), too_far,
-                                             most_stage_iterations(cfg->max_iterations), residual);
+            const mask full = le(rset(1), alpha), found = is_solved(&N, most, rset(NOT_REACHED), full, cfg->tolerance);
+            const mask need = settle_iterate(&N, taken, most, found, full, too_far, most_stage_iterations(cfg->max_iterations), residual);
             if (!any_of(need)) break;
             along_stage_direction(w, crew, any_of(N.hard));
             run_stages(w, crew, step, STAGES_BASE);
-            along_tell(w, crew, TOLD_SHARE, TOLD_SHARE);
+            along_tell(w, crew, TOLD_SIZE, TOLD_SHARE);
             base_newton(&N, need, square, rset(w->told[TOLD_SHARE]));
+            size_newton(&N, need, rset(sqrt(w->told[TOLD_SIZE])));
             if (glued) N.based = none_of();  // what it was compared with is another friction
         } else {
             count->line_search = count->line_search + rset(1);

@@ -185,7 +185,9 @@ FN void stage_step_row(along_world *w, int block, int i, real *carried)
     const lane_rows *const B = &w->rows[block];
     const lane_body *const b = &B->m.bodies[i];
     stage_work *const P = &w->step[block].W.po.more;
-    stage_outward_body(&B->m, &P->W, &P->sweep, w->stages, i, carried, P->fresh);
+    step_sums *const sums = &w->step[block].sums;
+    const real change = stage_outward_body(&B->m, &P->W, &P->sweep, w->stages, i, carried, P->fresh);
+    sums->size = larger(sums->size, B->partial[i] ? sel(live_lanes(B, i), change, rset(0)) : change);
     for (int a = 0; a < w->stages; a++)
         for (int k = a * B->m.nv + b->vadr; k < a * B->m.nv + b->vadr + b->nv; k++)
             P->d[k] = B->partial[i] ? sel(live_lanes(B, i), P->fresh[k], rset(0)) : P->fresh[k];
@@ -220,6 +222,7 @@ KERNEL void along_stage_direction(along_world *w, along_crew *crew, bool closed)
 {
     along_call c = {.w = w->self};
     along_mode mode = w->mode;
+    along_forget(w, crew, FORGET_STEP);
     mode.closed = false;
     along_choose(w, crew, mode);
     for (c.level = 0; c.level < w->plan->levels; c.level++) {

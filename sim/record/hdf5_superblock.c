@@ -6,7 +6,7 @@
 /// Superblock version 3 (HDF5 File Format Specification 3.0, II.A), little endian:
 ///   0 signature[8], 8 version, 9 size of addresses, 10 size of lengths, 11 flags, 12 base, 20 extension, 28 end of file,
 ///   36 root group, 44 checksum of all before
-#define _GNU_SOURCE  // fallocate
+#define _GNU_SOURCE  // fallocate, SEEK_DATA
 #include "sim/record/hdf5_superblock.h"
 
 #include <errno.h>
@@ -91,4 +91,13 @@ int make_room(int fd, uint64_t start, uint64_t bytes)
     do failed = ftruncate(fd, (off_t)(start + bytes)) ? errno : 0;
     while (failed == EINTR);
     return failed;
+}
+
+uint64_t written_end(int fd)
+{
+    const off_t length = lseek(fd, 0, SEEK_END);
+    off_t end = 0;
+    for (off_t data; (data = lseek(fd, end, SEEK_DATA)) >= 0;)
+        if ((end = lseek(fd, data, SEEK_HOLE)) < 0) return (uint64_t)length;
+    return (uint64_t)(errno == ENXIO ? end : length);
 }

@@ -21,4 +21,8 @@ bool superblock_open_to_readers(int fd, uint64_t end);
 /// Returns 0, or an errno.
 int make_room(int fd, uint64_t start, uint64_t bytes);
 
+/// The end of what has been written to a file, before room that was made and never used; its length where the file system does not
+/// know.
+uint64_t written_end(int fd);
+
 #endif

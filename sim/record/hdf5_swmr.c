@@ -130,7 +130,9 @@ bool swmr_start(swmr_file *f) { return H5Fstart_swmr_write(f->id) >= 0 && share(
 bool swmr_reopen(swmr_file *f)
 {
     if (!open_locked(f, 0)) return false;
-    superblock_open_to_readers(f->fd, 0);  // a killed writer may have left its mark, and things beyond the end that it last told
+    // a killed writer may have left its mark, things beyond the end that it last told, and room behind them; in SWMR mode HDF5 writes
+    // what it refers to before it does, so that nothing is missing of what lies beyond
+    superblock_open_to_readers(f->fd, written_end(f->fd));
     const hid_t access = access_list();
     f->id = H5Fopen(f->path, H5F_ACC_RDWR | H5F_ACC_SWMR_WRITE, access);
     H5Pclose(access);
