@@ -209,14 +209,13 @@ static bool find_color(robot *r, xml_element *visual, double rgba[4])
 }
 
 /// Whether a <visual> or <collision> of a link can be read: its mesh, if it is one, is of a format that we read.
-static bool readable(xml_element *link, const char *kind)
+static bool readable(source *s, xml_element *link, const char *kind)
 {
     for (xml_element *e = xml_next(link->child, kind); e; e = xml_next(e->next, kind)) {
         xml_element *const geometry = xml_next(e->child, "geometry");
         xml_element *const mesh = geometry ? xml_next(geometry->child, "mesh") : NULL;
         const char *const file = mesh ? xml_value(mesh, "filename") : NULL;
-        mesh_format format;
-        if (!file || mesh_format_of(file, &format)) return true;
+        if (!file || mesh_readable(s, file)) return true;
     }
     return false;
 }
@@ -265,7 +264,7 @@ static void tell_shapes(robot *r, xml_element *link)
 {
     xml_element *const visual = xml_next(link->child, "visual"), *const collision = xml_next(link->child, "collision");
     if (!visual && !collision) return;
-    const bool visible = readable(link, "visual"), solid = readable(link, "collision");
+    const bool visible = readable(r->s, link, "visual"), solid = readable(r->s, link, "collision");
     say_open(r, "shapes", NODE_SEQUENCE, (visual ? visual : collision)->at);
     if (visible || !solid) tell_kind(r, link, "visual", true, collision && !solid, !solid);
     else
