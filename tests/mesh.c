@@ -418,11 +418,11 @@ END_TEST
 START_TEST(other_formats)
 {
     ctn_error err = {0};
-    spit("main.yaml", "catena: 1\nlinks:\n  - {name: a, shapes: [{type: mesh, file: a.dae}]}\n");
+    spit("main.yaml", "catena: 1\nlinks:\n  - {name: a, shapes: [{type: mesh, file: a.ply}]}\n");
     ck_assert_ptr_null(ctn_scene_load("main.yaml", &err));
     ck_assert_str_eq(
         err.message,
-        "main.yaml:3:43: shapes[0].file: expected the name of an .obj, .stl or .msh file, found a.dae; convert others");
+        "main.yaml:3:43: shapes[0].file: expected the name of an .obj, .stl, .msh or .dae file, found a.ply; convert others");
 }
 END_TEST
 

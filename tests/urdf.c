@@ -184,7 +184,9 @@ static const struct {
     {"<robot><link name='a'/>", "t.urdf:1:24: XML: no element found"},
     {"<!DOCTYPE r [<!ENTITY a 'b'>]><robot/>", "t.urdf:1:25: an entity of its own"},
     {"<robot name='r'/>", "t.urdf:1:1: <robot>: has no <link>"},
-    {"<robot xmlns:xacro='x'/>", "t.urdf:1:1: <robot>: has no <link>; is this a file of macros? `xacro FILE`"},
+    {"<robot xmlns:xacro='x'/>", "t.urdf:1:1: <robot>: this is a file of macros, no URDF; `xacro FILE` makes URDF of it"},
+    {"<robot xmlns:xacro='x'><link name='a'/>\n<xacro:property name='b' value='1'/><joint name='c'/></robot>",
+     "t.urdf:2:1: <xacro:property>: this is a file of macros, no URDF; `xacro FILE` makes URDF of it"},
     {"<sdf/>", "t.urdf:1:1: is SDF"},
     {"<html/>", "t.urdf:1:1: <html> is no robot file"},
     {ROBOT("<link name='a'/>"), "t.urdf:2:1: <link>: the name 'a' is already that of the link in line 1"},
@@ -205,12 +207,15 @@ static const struct {
     {ROBOT("<joint name='j' type='continuous'><parent link='a'/><child link='b'/><axis xyz='0 0 0'/></joint>" LINK_B),
      "t.urdf:2:70: joint.axis: "},
     {ROBOT("<joint name='j' type='continuous'><parent link='a'/><child link='b'/><axis xyz='0 0,1 0'/></joint>" LINK_B),
-     "t.urdf:2:76: xyz: expected 3 numbers, found '0 0,1 0'"},
+     "t.urdf:2:76: xyz: expected 3 numbers, found '0 0,1 0'; blanks part numbers, no commas"},
+    {ROBOT("<joint name='j' type='continuous'><parent link='a'/><child link='b'/><axis xyz='0, 1, 0'/></joint>" LINK_B),
+     "t.urdf:2:76: xyz: expected 3 numbers, found '0, 1, 0'; blanks part numbers, no commas"},
     {ROBOT("<joint name='j' type='continuous'><parent link='a'/><child link='b'/></joint>\n<link name='b'><inertial>"
            "<mass value='-1'/><inertia ixx='1' iyy='1' izz='1'/></inertial></link>"),
      "t.urdf:3:32: mass: expected"},
     {ROBOT("<joint name='j' type='continuous'><parent link='a'/><child link='b'/></joint>\n<link name='b'/>"),
-     "t.urdf:3:1: mass: a moving link needs mass, of its own or below it"},
+     "t.urdf:3:1: mass: a moving link needs mass, of its own or below it; found none: give it an <inertial> of a mass > 0, or "
+     "no joint that moves"},
     {ROBOT("<joint name='j' type='fixed'><parent link='a'/><child link='b'/></joint>\n<link name='b'><visual><geometry>"
            "<cone/></geometry></visual></link>"),
      "t.urdf:3:24: <geometry>: expected <box>, <cylinder>"},

@@ -260,8 +260,6 @@ static ctn_status read_stl(reading *r, size_t length)
 
 // ---- .msh, of MuJoCo
 
-enum { MSH_HEAD = 16 };  // bytes
-
 /// The numbers of vertices, normals, texture coordinates and triangles; floats 3, 3 and 2 for each of the former; 3 vertices for
 /// each triangle, counted from 0.
 static ctn_status read_msh(reading *r, size_t length)
@@ -295,7 +293,8 @@ static ctn_status read_msh(reading *r, size_t length)
 
 bool mesh_format_of(const char *path, mesh_format *format)
 {
-    static const char *const endings[MESH_FORMATS] = {[MESH_OBJ] = ".obj", [MESH_STL] = ".stl", [MESH_MSH] = ".msh"};
+    static const char *const endings[MESH_FORMATS] = {
+        [MESH_OBJ] = ".obj", [MESH_STL] = ".stl", [MESH_MSH] = ".msh", [MESH_DAE] = ".dae"};
     const char *const dot = strrchr(path, '.');
     for (int k = 0; k < MESH_FORMATS && dot; k++)
         if (!strcasecmp(dot, endings[k])) return *format = (mesh_format)k, true;

@@ -61,7 +61,8 @@ int robot_list(robot *r, const xml_attribute *a, int least, int most, double *x)
         const number_form form = number_from_text(p, &number, &end);
         if ((form != NUMBER_GOOD && form != NUMBER_TOO_SMALL) || (*end && !is_blank(*end))) {
             robot_bad(r, a->at, "%s: expected %d number%s, found '%s'%s", a->name, least, least == 1 ? "" : "s", whole.text,
-                      number_form_remedy(form));
+                      (form == NUMBER_GOOD || form == NUMBER_TOO_SMALL) && *end == ',' ? "; blanks part numbers, no commas"
+                                                                                       : number_form_remedy(form));
             return 0;
         }
         x[n] = form == NUMBER_TOO_SMALL ? 0 : number;

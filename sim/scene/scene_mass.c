@@ -1,5 +1,5 @@
 /// Mass properties of a link: explicit numbers, or shapes and a density; what is physically possible.
-#include "sim/scene/scene_reader.h"
+#include "sim/scene/robot.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -351,10 +351,13 @@ void check_moving_masses(reader *r)
         if (link->joint.type == CTN_FIXED || moved[i] != 0) continue;
         const link_origin *const from = &r->origins[i];
         source s = {.r = r, .file = from->file};
-        static const char why[] = "a moving link needs mass, of its own or below it; found none: give it a "
-                                  "`mass` > 0 with an `inertia` or shapes, or make its joint fixed";
-        if (from->mass) bad_value(&s, from->mass, "%s", why);
-        else missing_key(&s, from->start, "mass", "%s", why);
+        static const char why[] = "a moving link needs mass, of its own or below it; found none: give it";
+        const scene_file *const file = &scene->files[from->file];
+        const char *const remedy = is_robot_text(file->text, file->length)
+                                       ? "an <inertial> of a mass > 0, or no joint that moves"
+                                       : "a `mass` > 0 with an `inertia` or shapes, or make its joint fixed";
+        if (from->mass) bad_value(&s, from->mass, "%s %s", why, remedy);
+        else missing_key(&s, from->start, "mass", "%s %s", why, remedy);
     }
     free(moved);
 }

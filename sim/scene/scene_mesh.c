@@ -53,7 +53,8 @@ static bool stands_in_any(packaged *p, const char *variable, const char *below)
     return false;
 }
 
-/// The path of package://NAME/REST: in the folders above the file that says it, then where ROS looks. NULL: reported.
+/// The path of package://NAME/REST: in the folders above the file that says it, then where ROS looks. NULL: reported, if there is
+/// a node to report it at.
 static char *find_packaged(source *s, const node *n, const char *name)
 {
     reader *const r = s->r;
@@ -80,8 +81,10 @@ static char *find_packaged(source *s, const node *n, const char *name)
         if (stands_in_any(&p, "ROS_PACKAGE_PATH", "") || stands_in_any(&p, "AMENT_PREFIX_PATH", "/share"))
             return reader_copy(r, p.path, strlen(p.path));
     }
-    bad_value(s, n, "%s of package '%.*s' is not in the folders above this file; name the folder of packages in ROS_PACKAGE_PATH",
-              printable(p.rest).text, p.length < 40 ? p.length : 40, p.name);
+    if (n)
+        bad_value(s, n,
+                  "%s of package '%.*s' is not in the folders above this file; name the folder of packages in ROS_PACKAGE_PATH",
+                  printable(p.rest).text, p.length < 40 ? p.length : 40, p.name);
     return NULL;
 }
 
@@ -110,6 +113,20 @@ static scene_mesh *add_mesh(reader *r, int file)
     return meshes[scene->nmesh++] = mesh;
 }
 
+/// Puts what a COLLADA file becomes in the place of its text, nothing where it is no good: so the scene's files are the same where
+/// they are read again, and what is left out is left out there, too.
+static ctn_status convert_collada(reader *r, char **text, size_t *length, mesh_problem *problem)
+{
+    char *converted;
+    size_t size;
+    const ctn_status status = mesh_from_collada(*text, *length, SCENE_MAX_BYTES - r->bytes, &converted, &size, problem);
+    if (status == CTN_OK) {
+        free(*text);
+        *text = converted, *length = size;
+    } else **text = 0, *length = 0;
+    return status;
+}
+
 static scene_mesh *load_mesh(source *s, const node *n, const char *path, mesh_format format)
 {
     reader *const r = s->r;
@@ -126,18 +143,47 @@ static scene_mesh *load_mesh(source *s, const node *n, const char *path, mesh_fo
         found == CTN_NO_MEMORY ? out_of_memory(s) : bad_status(s, n, found, message);
         return NULL;
     }
-    source inner = {.r = r, .file = add_file(r, path, text, length), .lenient = s->lenient};
+    const bool convert = format == MESH_DAE && !r->from;  // what files said once has been converted
+    const ctn_status read = convert ? convert_collada(r, &text, &length, &problem) : CTN_OK;
+    source inner = {.r = r, .file = read == CTN_NO_MEMORY ? -1 : add_file(r, path, text, length), .lenient = s->lenient};
+    if (read == CTN_NO_MEMORY) r->no_memory = true;
     free(text);
     if (inner.file < 0) return NULL;
     const scene_file *const file = &r->scene->files[inner.file];
     r->scene->files[inner.file].mesh = true, r->bytes += (long)length;
     scene_mesh *const mesh = add_mesh(r, inner.file);
     if (!mesh) return NULL;
-    const ctn_status status = mesh_read(&mesh->surface, format, file->text, file->length, &problem);
+    const ctn_status status = read == CTN_OK ? mesh_read(&mesh->surface, format, file->text, file->length, &problem) : read;
     if (status == CTN_NO_MEMORY) r->no_memory = true;
     else if (status != CTN_OK) bad_place(&inner, problem.line, problem.column, status, problem.text);
     mesh->good = status == CTN_OK;
     return mesh;
+}
+
+/// Whether the files that a scene was read from have one of this path, or below some folder.
+static bool was_read(const reader *r, const char *path)
+{
+    const size_t length = strlen(path);
+    for (int i = 0; i < r->nfrom; i++) {
+        const size_t whole = strlen(r->from[i].path);
+        const char *const end = r->from[i].path + whole - length;
+        if (whole >= length && !strcmp(end, path) && (whole == length || end[-1] == '/')) return true;
+    }
+    return false;
+}
+
+bool mesh_readable(source *s, const char *name)
+{
+    reader *const r = s->r;
+    mesh_format format;
+    if (!mesh_format_of(name, &format) || format != MESH_DAE) return mesh_format_of(name, &format);
+    const char *const package = strstr(name, "://"), *const rest = package ? strchr(package + 3, '/') : NULL;
+    if (r->from && rest && strncmp(name, "file://", 7) != 0) return was_read(r, rest + 1);
+    if (!r->from && !mesh_reads_collada()) return false;
+    char *const path = mesh_path(s, NULL, name);
+    const bool good = path && (r->from ? was_read(r, path) : !access(path, R_OK));
+    free(path);
+    return good;
 }
 
 bool read_mesh(source *s, const node *n, const scene_mesh **mesh)
@@ -148,7 +194,13 @@ bool read_mesh(source *s, const node *n, const scene_mesh **mesh)
     const scene_mesh *found = NULL;
     if (!read_text(s, n, &name)) return false;
     if (!mesh_format_of(name, &format))
-        return bad_value(s, n, "expected the name of an .obj, .stl or .msh file, found %s; convert others", printable(name).text);
+        return bad_value(s, n, "expected the name of an .obj, .stl, .msh or .dae file, found %s; convert others",
+                         printable(name).text);
+    if (format == MESH_DAE && !s->r->from && !mesh_reads_collada())
+        return bad_value(s, n,
+                         "%s is COLLADA, and this catena was built without assimp, which reads that; build it with assimp "
+                         "(Debian: libassimp-dev), or convert the file to .obj",
+                         printable(name).text);
     char *const path = mesh_path(s, n, name);
     if (!path) return false;
     for (int i = 0; i < scene->nmesh && !found; i++)

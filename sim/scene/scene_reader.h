@@ -253,6 +253,10 @@ bool read_color(source *s, const node *n, double color[3]);
 /// The mesh that the value of `file` names: scene_mesh.c.
 bool read_mesh(source *s, const node *n, const scene_mesh **mesh);
 
+/// Whether a mesh of this name can be read, as far as its format tells. Of COLLADA, which not every build reads, that is whether
+/// the file is there: what is read again, by whatever build, has only the files that could be read.
+bool mesh_readable(source *s, const char *name);
+
 /// A mesh mirrored along x (1), y (2), z (4), which several shapes may have; NULL without memory.
 const scene_mesh *mirrored_mesh(reader *r, const scene_mesh *mesh, int along);
 

@@ -51,9 +51,18 @@ static bool find_links(urdf *u)
         if (!name_table_add(&u->names, u->nlink)) return out_of_memory(r->s);
         u->nlink++;
     }
-    return u->nlink ||
-           robot_bad(r, r->root->at, "<robot>: has no <link>%s",
-                     xml_find(r->root, "xmlns:xacro") ? "; is this a file of macros? `xacro FILE` makes URDF of it" : "");
+    return u->nlink || robot_bad(r, r->root->at, "<robot>: has no <link>");
+}
+
+/// Whether the file is URDF, not macros that URDF is made of. What xacro has made keeps `xmlns:xacro`, and is URDF.
+static bool is_expanded(robot *r)
+{
+    const xml_element *e = r->root->child;
+    bool links = false;
+    for (; e && strncmp(e->name, "xacro:", 6) != 0; e = e->next) links = links || !strcmp(e->name, "link");
+    if (!e && (links || !xml_find(r->root, "xmlns:xacro"))) return true;
+    if (!e) e = r->root;
+    return robot_bad(r, e->at, "<%s>: this is a file of macros, no URDF; `xacro FILE` makes URDF of it", printable(e->name).text);
 }
 
 /// The link that <parent link="..."/> or <child link="..."/> of a joint names, -1: reported.
@@ -200,14 +209,13 @@ static bool find_color(robot *r, xml_element *visual, double rgba[4])
 }
 
 /// Whether a <visual> or <collision> of a link can be read: its mesh, if it is one, is of a format that we read.
-static bool readable(xml_element *link, const char *kind)
+static bool readable(source *s, xml_element *link, const char *kind)
 {
     for (xml_element *e = xml_next(link->child, kind); e; e = xml_next(e->next, kind)) {
         xml_element *const geometry = xml_next(e->child, "geometry");
         xml_element *const mesh = geometry ? xml_next(geometry->child, "mesh") : NULL;
         const char *const file = mesh ? xml_value(mesh, "filename") : NULL;
-        mesh_format format;
-        if (!file || mesh_format_of(file, &format)) return true;
+        if (!file || mesh_readable(s, file)) return true;
     }
     return false;
 }
@@ -256,7 +264,7 @@ static void tell_shapes(robot *r, xml_element *link)
 {
     xml_element *const visual = xml_next(link->child, "visual"), *const collision = xml_next(link->child, "collision");
     if (!visual && !collision) return;
-    const bool visible = readable(link, "visual"), solid = readable(link, "collision");
+    const bool visible = readable(r->s, link, "visual"), solid = readable(r->s, link, "collision");
     say_open(r, "shapes", NODE_SEQUENCE, (visual ? visual : collision)->at);
     if (visible || !solid) tell_kind(r, link, "visual", true, collision && !solid, !solid);
     else
@@ -475,7 +483,7 @@ bool read_urdf(robot *r)
     u.names = (name_table){.name = link_name, .of = &u};
     const char *const name = xml_value(r->root, "name");
     const document_place at = r->root->at;
-    bool ok = find_links(&u) && find_joints(&u);
+    bool ok = is_expanded(r) && find_links(&u) && find_joints(&u);
     int base = -1;
     for (int i = 0; ok && i < u.nlink; i++) {
         if (u.links[i].joint) continue;
