@@ -270,6 +270,15 @@ FN bool is_bent(const lane_model *m, const lane_point_load *s, const vec3 *slip)
     return any_of(gt(dot(turned, turned), rset(0)));
 }
 
+/// Whether something of the group that begins with load s is bent: its contact points have numbers one after the other.
+FN bool is_group_bent(const lane_model *m, const lane_point_load *s, const vec3 *slip)
+{
+    for (int at = s->contact; at < m->nbent; at += m->ncontact)
+        for (int k = at; k < at + s->group; k++)
+            if (any_of(gt(dot(slip[k], slip[k]), rset(0)))) return true;
+    return false;
+}
+
 /// Watches all loads from the start of a step on, where bodies have the axes of T and the origins p [nbody]. slip: what contact points
 /// remember. lag [ncontact]: the normal forces whose friction is felt in lanes that are within a step; NULL: there is no such lane.
 /// What is in no group is looked at.
@@ -284,8 +293,7 @@ KERNEL void watch_start(const lane_model *m, const placement *T, const vec3 *p, 
         if (!s->group) continue;
         const body_place at = {T[s->body].R, p[s->body]};
         const real *const felt = first->felt ? lag : NULL;
-        bool bent = false;
-        for (int j = k; j < end && !bent; j++) bent = is_bent(m, &m->loads[j], slip);
+        const bool bent = is_group_bent(m, s, slip);
         first->some = first->seen = first->felt = false;
         if (group_near(m, k, &at, true, watch) || felt || bent) {
             enter_group(m, k, watch);

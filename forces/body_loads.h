@@ -238,6 +238,7 @@ KERNEL real springs_energy(const lane_model *m, const placement *T, const vec3 *
     for (int k = 0; k < m->nload; k++) {
         const lane_point_load *s = &m->loads[k];
         if (!(s->flags & LOAD_TOUCHES)) E = add_spring_energy(E, s, T[s->body].R, p[s->body]);
+        else if (s->group) k += s->group - 1;
     }
     return E;
 }
