@@ -10,7 +10,8 @@
 ///
 /// What is clear of a surface by more than rounding has no force, stores nothing and remembers nothing: to leave it out changes no
 /// bit, whatever has been looked at, and in whichever lanes. Through a step a load is idle while it is clear in all lanes, at the
-/// start of the step and where the step looks now.
+/// start of the step and where the step looks now. A group that was clear of everything stays so, unlooked at, until it has moved as
+/// far as it was clear: most cost no more than a way from step to step.
 #ifndef CATENA_NEAR_H
 #define CATENA_NEAR_H
 
@@ -36,13 +37,27 @@ typedef struct {
     bool some, seen,
         felt;    // of a group's first: one of its loads began near; they have been looked at; a solve has friction of one
     real clear;  // less than its gap was as the step began
-    real whole;  // of a group's first: of all its gaps
+    real whole;  // of a group's first: of all its gaps, where its body was by watched_places(); 0 or less: that is not known
 } load_watch;
 
-/// No faces are known: before watch_start() gets such room for the first time.
-FN void forget_faces(const lane_model *m, load_watch *watch)
+/// Where a body is.
+typedef struct {
+    mat3 R;
+    vec3 p;
+} body_place;
+
+/// Where bodies [nbody] were when watch_start() was there last: behind the loads of a watch.
+FN body_place *watched_places(const lane_model *m, load_watch *watch) { return (body_place *)(void *)(watch + m->nload); }
+
+FN size_t watch_size(const lane_model *m)
 {
-    for (int k = 0; k < m->nload && watch; k++) watch[k].face = watch[k].side = -1;
+    return (size_t)m->nload * sizeof(load_watch) + (size_t)m->nbody * sizeof(body_place);
+}
+
+/// Nothing is known: before watch_start() gets such room for the first time.
+FN void forget_watch(const lane_model *m, load_watch *watch)
+{
+    for (int k = 0; k < m->nload && watch; k++) watch[k].face = watch[k].side = -1, watch[k].whole = rset(0);
 }
 
 /// Whether load *k of a walk over all is idle; then *k is the last of those from there on that are. watch: NULL: none is.
@@ -127,12 +142,6 @@ FN bool is_higher(const lane_model *m, const lane_point_load *s, vec3 x, load_wa
     if (f->kind == SURFACE_HULL) return !any_of(both(low, not_(beyond_faces(f, x, s->radius + least, &w->face))));
     return !any_of(both(low, not_(gt(stand_at(f, x, NULL).gap, (s->radius + least) + gap_rounding(f, x, s->radius)))));
 }
-
-/// Where a body is.
-typedef struct {
-    mat3 R;
-    vec3 p;
-} body_place;
 
 /// A plane that parts space, seen from a body: its points s with n.s - radius > least are clear of a surface.
 typedef struct {
@@ -225,7 +234,10 @@ FN real look_at_load(const lane_model *m, const lane_point_load *s, const body_p
     if (!any_of(not_(gt(over, o)))) return over;
     const vec3 x = mul_add(at->p, at->R, load3(s->point));
     w->wakes = !is_higher(m, s, x, w, o);
-    return larger_of(over, least_gap(m, s->surface, x, s->radius, w->face, rset(NOT_REACHED)));
+    const real gap = larger_of(over, least_gap(m, s->surface, x, s->radius, w->face, rset(NOT_REACHED)));
+    if (w->wakes || !s->surface || !any_of(not_(gt(gap, o)))) return gap;
+    const fixed_surface *const f = surface_of(m, s);
+    return f->kind == SURFACE_HULL ? gap : larger_of(gap, stand_at(f, x, NULL).gap - s->radius - gap_rounding(f, x, s->radius));
 }
 
 /// Looks at all loads of the group that begins with load k where its body is. begins: that is at the start of the step; else they
@@ -285,6 +297,7 @@ FN bool is_group_bent(const lane_model *m, const lane_point_load *s, const vec3 
 KERNEL void watch_start(const lane_model *m, const placement *T, const vec3 *p, const vec3 *slip, const real *lag,
                         load_watch *watch)
 {
+    body_place *const from = watched_places(m, watch);
     for (int k = 0; k < m->nload; k++) {
         const lane_point_load *s = &m->loads[k];
         load_watch *const first = &watch[k];
@@ -295,6 +308,12 @@ KERNEL void watch_start(const lane_model *m, const placement *T, const vec3 *p, 
         const real *const felt = first->felt ? lag : NULL;
         const bool bent = is_group_bent(m, s, slip);
         first->some = first->seen = first->felt = false;
+        const real way = group_way(s, &from[s->body], &at);
+        if (!felt && !bent && !any_of(not_(lt(way, first->whole)))) {
+            first->whole = first->whole * rset(1 - 1e-12) - way;  // a share for the rounding of the way
+            first->idle = s->group, k = end - 1;
+            continue;
+        }
         if (group_near(m, k, &at, true, watch) || felt || bent) {
             enter_group(m, k, watch);
             for (int j = k; j < end; j++) watch[j].wakes = bent && is_bent(m, &m->loads[j], slip);
@@ -305,8 +324,10 @@ KERNEL void watch_start(const lane_model *m, const placement *T, const vec3 *p, 
             }
         }
         if (!first->some) first->idle = s->group;
+        else first->whole = rset(0);
         k = end - 1;
     }
+    for (int i = 0; i < m->nbody; i++) from[i].R = T[i].R, from[i].p = p[i];
 }
 
 /// Whether some load of the group that begins with load k is to be looked at, its body having been at `from` as the step began, and

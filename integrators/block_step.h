@@ -355,7 +355,7 @@ KERNEL mask enter_block(const lane_model *m, const ctn_batch_config *cfg, const 
                         mask where, block_counts *c)
 {
     if (position_based(cfg->method)) find_placements(m, S->q, W->po.one.W.start);
-    forget_faces(m, W->loads.watch), forget_faces(m, W->po.one.W.watch), forget_faces(m, W->po.more.W.watch);
+    forget_watch(m, W->loads.watch), forget_watch(m, W->po.one.W.watch), forget_watch(m, W->po.more.W.watch);
     W->po.part.known = sel(where, rset(0), W->po.part.known);
     begin_counts(m, cfg, S, W, energy, where, c);
     return both(where, le(c->frozen, rset(0)));

@@ -94,7 +94,7 @@ KERNEL void start_contacts(const lane_model *m, const real *q, const real *v, lo
     for (int k = 0; k < m->nbent; k++) slip[k] = zero3();
     place_loads(m, q, v, L);
     L->slip = slip;
-    forget_faces(m, L->watch);
+    forget_watch(m, L->watch);
     if (L->watch) watch_start(m, L->T, L->p, slip, NULL, L->watch);
     for (int k = 0; k < m->ncontact; k++) press[k] = rset(0);
     for (int k = 0; k < m->nload; k++) {

@@ -239,7 +239,7 @@ static void run_sensors(const lane_model *of, void *scratch, const model_sensor 
         }
         tree_motion x = {f.T, f.V, f.A, f.q, f.v, f.acceleration, f.force, rset(0)};
         if (needs & SENSOR_SPRINGS) {
-            forget_faces(m, f.loads.watch);
+            forget_watch(m, f.loads.watch);
             x.spring = acting_energy(m, f.q, &f.loads) + bristles_energy(m, &R, f.q, f.loads.T, f.loads.p, f.loads.watch);
         }
         body_poses(m, f.q, f.T);  // in the memory of aba()

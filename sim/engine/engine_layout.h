@@ -110,7 +110,7 @@ KERNEL pose_work layout_pose(size_t bodies, arena *a)
 }
 
 /// Of models with surfaces; else NULL.
-KERNEL load_watch *layout_watch(const lane_model *m, arena *a) { return m->nsurface ? TAKE(a, (size_t)m->nload, load_watch) : NULL; }
+KERNEL load_watch *layout_watch(const lane_model *m, arena *a) { return m->nsurface ? (load_watch *)take(a, 1, watch_size(m)) : NULL; }
 
 /// Nothing for models without loads.
 KERNEL loads_work layout_loads(const lane_model *m, arena *a)
