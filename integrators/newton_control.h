@@ -48,7 +48,7 @@ FN mask takes_iterate(const newton_progress *N, mask number, mask lower, double 
     return both(N->running, both(number, either(either(not_(N->based), close), lower)));
 }
 
-enum { PLACES = 10, FIRST_RATE = 1000, KINKS = 1000 };
+enum { PLACES = 10, FIRST_RATE = 1000, KINKS = 1000, STAGES_PLACES = 100 };
 
 /// Where an iterate is the solution: the next step would change no place by more than PLACES times the tolerance, against a body's
 /// own extent or in rad. res, link: its largest row, against what hangs on the joint, and against the inertia of the link there. No
@@ -65,6 +65,13 @@ FN mask is_solved(const newton_progress *N, real res, real link, mask full, doub
     const mask foreseen = both(full, le(size * sel(first, rate, rate * rate), least));
     const mask smooth = le(res, sel(N->based, rset(KINKS * tolerance), rset(tolerance)));
     return both(smooth, either(foreseen, le(link, least)));
+}
+
+/// The same with several stages, of which more digits are expected: the residual is below the tolerance, as it mostly is only where
+/// places are right to far more digits. Long ropes are the exception; there the next step tells, of STAGES_PLACES times the size.
+FN mask are_solved(const newton_progress *N, real res, real link, mask full, double tolerance)
+{
+    return both(le(res, rset(tolerance)), is_solved(N, res, link, full, STAGES_PLACES * tolerance));
 }
 
 /// Settles what an iteration makes of the lanes `taken`, with residual `res`, into *at of those that are done. full: where the

@@ -128,7 +128,7 @@ KERNEL void stage_pass(const lane_model *m, double tolerance, int max_iterations
     count_evaluation(count, N->running);
     const mask accepted = takes_iterate(N, le(square, rset(NOT_REACHED)), is_lower(square, norm, alpha), tolerance);
     const mask rejected = both(N->running, not_(accepted));
-    const mask full = le(one, alpha), found = is_solved(N, most, W->link, full, tolerance);
+    const mask full = le(one, alpha), found = are_solved(N, most, W->link, full, tolerance);
     const mask need = settle_iterate(N, accepted, most, found, full, W->too_far, most_iterations, &P->residual);
     if (any_of(need)) {
         const mask follows = both(need, N->hard);

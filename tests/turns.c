@@ -192,6 +192,7 @@ START_TEST(along_links)
     for (int along = 0; along < 2; along++) {
         ctn_batch_config cfg = config_of(_i);
         cfg.parallel = along ? CTN_PARALLEL_LINKS : CTN_PARALLEL_WORLDS;
+        if (cfg.method == CTN_RADAU) cfg.tolerance = 1e-13;  // the motion multiplies differences
         ctn_batch *const b = batch_with(m, &cfg);
         ck_assert_int_eq(ctn_batch_set_state(b, q0, v0, 0, NULL), CTN_OK);
         ck_assert_int_eq(ctn_batch_step(b, 400, NULL, NULL), CTN_OK);

@@ -105,7 +105,7 @@ KERNEL bool along_stage_newton(along_world *w, along_crew *crew, const ctn_batch
         const mask too_far = w->told[TOLD_FAR] != 0 ? all : none_of();
         const mask taken = takes_iterate(&N, le(square, rset(NOT_REACHED)), is_lower(square, norm, alpha), cfg->tolerance);
         if (any_of(taken)) {
-            const mask full = le(rset(1), alpha), found = is_solved(&N, most, rset(NOT_REACHED), full, cfg->tolerance);
+            const mask full = le(rset(1), alpha), found = are_solved(&N, most, rset(NOT_REACHED), full, cfg->tolerance);
             const mask need = settle_iterate(&N, taken, most, found, full, too_far, most_stage_iterations(cfg->max_iterations), residual);
             if (!any_of(need)) break;
             along_stage_direction(w, crew, any_of(N.hard));
