@@ -6,7 +6,7 @@ enum { ORDER2, ALPHA, RADAU };
 struct Form {
     std::string name = "plain", frame = "plain"; bool top = false, nodd = false, mult = false, tree = false, ctree = false, sym = false, drop = false, law = false, unify = false, guard = true, project = false;
     Form(std::string s) : name(s) { size_t i = 0; bool first = true; while (i <= s.size()) { size_t j = s.find('+', i); if (j == std::string::npos) j = s.size(); std::string w = s.substr(i, j - i); i = j + 1; 
-        if (first) frame = w; else if (w == "B") top = true; else if (w == "b") top = nodd = true; else if (w == "M") mult = true; else if (w == "C") tree = true; else if (w == "c") ctree = true; else if (w == "y") sym = true; else if (w == "x") drop = true; else if (w == "t") law = true; else if (w == "u") unify = true; else if (w == "g") guard = false; else if (w == "p") project = true; else { fprintf(stderr, "form %s?\n", w.c_str()); exit(2); } first = false; } }
+        if (first) frame = w; else if (w == "B") top = true; else if (w == "b") top = nodd = true; else if (w == "M") mult = true; else if (w == "C") tree = true; else if (w == "c") ctree = true; else if (w == "y") sym = true; else if (w == "x") drop = true; else if (w == "t") law = true; else if (w == "u") unify = true; else if (w == "g") guard = false; else if (w == "p") project = true; else if (w == "2") {} else { fprintf(stderr, "form %s?\n", w.c_str()); exit(2); } first = false; } }
 };
 struct Method { int kind = RADAU, s = 2; double rho = 0; };
 inline Method method_of(std::string s) { Method M; M.kind = s == "order2" ? ORDER2 : s.substr(0, 5) == "alpha" ? ALPHA : RADAU; if (M.kind == RADAU) M.s = s[5] - '0'; if (M.kind == ALPHA) M.rho = atof(s.c_str() + 5); return M; }
@@ -35,7 +35,7 @@ struct Frame { Pose s0,s1,s2,b0,b1,b2; };
 // second derivative of Es Q Eb from Q, Q', Q''; first derivative
 inline Pose second(const Frame &F, const Pose &q, const Pose &r, const Pose &a) { Pose A=lr(F.s0,a,F.b0)+lr(F.s2,q,F.b0)+lr(F.s0,q,F.b2)+2.0*(lr(F.s1,r,F.b0)+lr(F.s0,r,F.b1)+lr(F.s1,q,F.b1)); A.c[3]=a.c[3]; return A; }
 inline Pose first(const Frame &F, const Pose &q, const Pose &r) { Pose A=lr(F.s0,r,F.b0)+lr(F.s1,q,F.b0)+lr(F.s0,q,F.b1); A.c[3]=r.c[3]; return A; }
-struct Part { int body; double M[4][4]; bool com = false, fr = false, top = false; int how = 0; V3 axis = {0,0,0}, os = {0,0,0}, ob = {0,0,0}; };
+struct Part { int body; double M[4][4]; bool com = false, fr = false, top = false, gy = false; V3 g = {0,0,0}; int how = 0; V3 axis = {0,0,0}, os = {0,0,0}, ob = {0,0,0}; };
 enum { NONE, LEFT, BOTH, SPIN, SPINABS, WHOLE, PARENT, TOPM, PARENTJ };
 typedef std::vector<Frame> Frames;
 inline Pose partM(const Pose &a, const Part &b) { Pose G; for (int c=0;c<4;c++) { G.c[c]={0,0,0}; for (int d=0;d<4;d++) G.c[c]=G.c[c]+b.M[d][c]*a.c[d]; } return G; }
@@ -72,8 +72,9 @@ struct Sim {
                         Part o=p; double u[3]={y.axis.x,y.axis.y,y.axis.z},c[3]={y.com.x,y.com.y,y.com.z},tr=0,aa=0,ca=0; for (int x=0;x<3;x++) { tr+=y.M[x][x]; ca+=c[x]*u[x]; for (int z=0;z<3;z++) aa+=u[x]*y.M[x][z]*u[z]; }
                         for (int x=0;x<3;x++) { for (int z=0;z<3;z++) p.M[x][z]=(x==z?(tr-aa)/2:0)+(aa-(tr-aa)/2)*u[x]*u[z]; p.M[x][3]=p.M[3][x]=y.mass*ca*u[x]; }
                         for (int x=0;x<4;x++) for (int z=0;z<4;z++) o.M[x][z]=y.M[x][z]-p.M[x][z];
-                        p.fr=true; p.how=abs?SPINABS:SPIN; p.axis=y.axis; parts.push_back(p); parts.push_back(o); continue; }
+                        p.fr=true; p.how=abs?SPINABS:SPIN; p.axis=y.axis; p.gy=f.name.find("+2")==std::string::npos; parts.push_back(p); parts.push_back(o); continue; }
                 } }
+            p.gy=p.fr&&(p.how==SPIN||p.how==SPINABS||p.how==WHOLE)&&k!="W"&&f.name.find("+2")==std::string::npos;
             if (f.ctree&&!p.com&&!p.fr) tocom();
             parts.push_back(p);
         }
@@ -109,6 +110,7 @@ struct Sim {
             if (p.how==SPIN) p.ob=v[y.v]*p.axis;
             if (p.how==SPINABS) p.ob=dot(wb,p.axis)*p.axis;
             if (p.how==WHOLE) p.ob=wb;
+            if (p.gy) { Part &P=p; double t=P.M[0][0]+P.M[1][1]+P.M[2][2]; V3 w=P.ob; P.g={t*w.x-P.M[0][0]*w.x-P.M[0][1]*w.y-P.M[0][2]*w.z,t*w.y-P.M[1][0]*w.x-P.M[1][1]*w.y-P.M[1][2]*w.z,t*w.z-P.M[2][0]*w.x-P.M[2][1]*w.y-P.M[2][2]*w.z}; }
             if (p.how==PARENT) { p.os=y.parent>=0?x[y.parent].w:V3{0,0,0}; p.ob=back(T[p.body],w-p.os); }
             if (p.how==PARENTJ) { V3 a=mul(rot_only(T[p.body]),y.axis); p.ob=y.kind==HINGE?dot(w,a)*y.axis:wb; p.os=w-mul(rot_only(T[p.body]),p.ob); } }
     }
@@ -140,17 +142,18 @@ struct Sim {
             Frame G; const Frame &e=F[k]; G.s0=transpose(e.s0),G.s1=transpose(e.s1),G.s2=transpose(e.s2),G.b0=transpose(e.b0),G.b1=transpose(e.b1),G.b2=transpose(e.b2);
             Q0[k]=lr(G.s0,X0,G.b0); Q1[k]=first(G,X0,X1); Q2[k]=second(G,X0,X1,X2); }
     }
-    struct Trial { int s; double k[3][3],dr[3][3]; Poses Y[3],gd[3],Q0[3],Q1[3],Q2[3],D[3],Tn[3],G[3]; Frames F[3]; vec Yj[3],rc[3]; std::vector<vec> x,u; Twists Sn[3]; bool ok=false,fr=false; long it=0; };
+    struct Trial { int s; double k[3][3],dr[3][3]; Poses Y[3],gd[3],Q0[3],Q1[3],Q2[3],D[3],Tn[3],G[3]; Frames F[3]; std::vector<V3> nn[3]; vec Yj[3],rc[3]; std::vector<vec> x,u; Twists Sn[3]; bool ok=false,fr=false; long it=0; };
     double rows(Trial &t, vec &R) const
     {
         R.assign(t.s*m.nv,0); double E=0;
         for (int i=0;i<t.s;i++) { kinematics(m,t.x[i],t.Tn[i],t.Sn[i]); t.D[i].resize(np); for (size_t k=0;k<np;k++) { Pose X=at(parts[k],t.Tn[i][parts[k].body]); if (t.fr&&parts[k].fr) X=lr(transpose(t.F[i][k].s0),X,transpose(t.F[i][k].b0)); t.D[i][k]=X-t.Q0[i][k]; } }
         for (int i=0;i<t.s;i++) {
-            Poses g(np);
+            Poses g(np); t.nn[i].assign(np,V3{0,0,0});
             for (size_t k=0;k<np;k++) { Pose a=t.Q2[i][k]-t.Y[i][k]; for (int l=0;l<t.s;l++) a=a+t.k[i][l]*t.D[l][k];
                 if (t.s==1) { E+=0.5/t.k[0][0]*inner(a,partM(a,parts[k])); }
-                if (t.fr&&parts[k].fr) { Pose w=t.gd[i][k]+t.Q1[i][k]; for (int l=0;l<t.s;l++) w=w+t.dr[i][l]*t.D[l][k]; a=second(t.F[i][k],t.D[i][k]+t.Q0[i][k],w,a); }
-                a.c[3]=a.c[3]-m.g; g[k]=partM(a,parts[k]); }
+                V3 nn={0,0,0}; if (t.fr&&parts[k].gy) { Pose w=t.gd[i][k]; for (int l=0;l<t.s;l++) w=w+t.dr[i][l]*(t.D[l][k]+t.Q0[l][k]-at(parts[k],T[parts[k].body])); nn=mul(rot_only(w),parts[k].g); a=lr(t.F[i][k].s0,a,t.F[i][k].b0); t.nn[i][k]=nn; }
+                else if (t.fr&&parts[k].fr) { Pose w=t.gd[i][k]+t.Q1[i][k]; for (int l=0;l<t.s;l++) w=w+t.dr[i][l]*t.D[l][k]; a=second(t.F[i][k],t.D[i][k]+t.Q0[i][k],w,a); }
+                a.c[3]=a.c[3]-m.g; g[k]=partM(a,parts[k]); for (int c=0;c<3;c++) g[k].c[c]=g[k].c[c]+0.5*cross(nn,t.Tn[i][parts[k].body].c[c]); }
             t.G[i]=bodies(g); vec p=pull(m,t.Tn[i],t.Sn[i],t.G[i]);
             for (auto &y:m.b) if (y.nv==1) { int k=y.v; double ra=t.rc[i][k],ac=-t.Yj[i][k]; for (int l=0;l<t.s;l++) ra+=t.dr[i][l]*t.u[l][k],ac+=t.k[i][l]*t.u[l][k]; double x=t.x[i][y.q];
                 p[k]+=y.armature*ac+(y.damping+y.kd)*ra-y.kd*y.target+y.stiffness*(x-y.rest)-y.tau;
@@ -166,8 +169,9 @@ struct Sim {
         bool sym=f.sym,drop=f.drop;
         for (int l=0;l<t.s;l++) for (int c=0;c<m.nv;c++) {
             int own=m.owner[c]; std::vector<char> in(nb,0); for (size_t j=0;j<nb;j++) in[j]=(int)j==own||(m.b[j].parent>=0&&in[m.b[j].parent]);
-            Poses dQ(np,zero_pose()); std::vector<char> on(np,0); for (size_t k=0;k<np;k++) if (in[parts[k].body]) { on[k]=1; const Part &p=parts[k]; Pose X=at(p,along(t.Sn[l][c],t.Tn[l][p.body])); if (p.com) { Pose d=along(t.Sn[l][c],t.Tn[l][p.body]); X=d; X.c[3]=d.c[3]+mul(rot_only(d),comof(p)); } if (t.fr&&p.fr) X=lr(transpose(t.F[l][k].s0),X,transpose(t.F[l][k].b0)); dQ[k]=X; }
-            for (int i=0;i<t.s;i++) { Poses g(np,zero_pose()); for (size_t k=0;k<np;k++) if (on[k]) { Pose a=t.k[i][l]*dQ[k]; if (t.fr&&parts[k].fr) a=second(t.F[i][k],i==l?(drop?0.0:1.0)*dQ[k]:zero_pose(),(drop?0.0:t.dr[i][l])*dQ[k],a); g[k]=partM(a,parts[k]); }
+            Poses dQ(np,zero_pose()),dX=dQ; std::vector<char> on(np,0); for (size_t k=0;k<np;k++) if (in[parts[k].body]) { on[k]=1; const Part &p=parts[k]; Pose X=at(p,along(t.Sn[l][c],t.Tn[l][p.body])); if (p.com) { Pose d=along(t.Sn[l][c],t.Tn[l][p.body]); X=d; X.c[3]=d.c[3]+mul(rot_only(d),comof(p)); } dX[k]=X; if (t.fr&&p.fr) X=lr(transpose(t.F[l][k].s0),X,transpose(t.F[l][k].b0)); dQ[k]=X; }
+            for (int i=0;i<t.s;i++) { Poses g(np,zero_pose()); for (size_t k=0;k<np;k++) if (on[k]) { Pose a=t.k[i][l]*dQ[k]; if (t.fr&&parts[k].gy) { a=lr(t.F[i][k].s0,a,t.F[i][k].b0); g[k]=partM(a,parts[k]); if (!drop) { V3 dn=t.dr[i][l]*mul(rot_only(dQ[k]),parts[k].g); for (int c=0;c<3;c++) g[k].c[c]=g[k].c[c]+0.5*cross(dn,t.Tn[i][parts[k].body].c[c])+(i==l?0.5:0.0)*cross(t.nn[i][k],dX[k].c[c]); } continue; }
+                    if (t.fr&&parts[k].fr) a=second(t.F[i][k],i==l?(drop?0.0:1.0)*dQ[k]:zero_pose(),(drop?0.0:t.dr[i][l])*dQ[k],a); g[k]=partM(a,parts[k]); }
                 vec p=pull(m,t.Tn[i],t.Sn[i],bodies(g)); for (int k=0;k<m.nv;k++) H[(i*m.nv+k)*N+l*m.nv+c]+=p[k]; } }
         for (int i=0;i<t.s;i++) { joint_matrix(m,t.Sn[i],t.Sn[i],zero,H,i*m.nv,i*m.nv,N,&t.Tn[i],&t.G[i],th);
             for (int l=0;l<t.s;l++) for (auto &y:m.b) if (y.nv==1) H[(i*m.nv+y.v)*N+l*m.nv+y.v]+=y.armature*t.k[i][l]+(y.damping+y.kd)*t.dr[i][l]+(i==l?y.stiffness:0);
