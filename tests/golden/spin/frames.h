@@ -4,13 +4,13 @@
 #include "tree.h"
 enum { ORDER2, ALPHA, RADAU };
 struct Form {
-    std::string name = "plain", frame = "plain"; bool top = false, nodd = false, mult = false, tree = false, ctree = false, sym = false, drop = false, law = false, unify = false, guard = true, project = false;
+    std::string name = "plain", frame = "plain"; bool top = false, nodd = false, mult = false, tree = false, ctree = false, sym = false, drop = false, law = false, unify = false, guard = true, project = false, perp = false, carried = false, onev = false, restframe = false;
     Form(std::string s) : name(s) { size_t i = 0; bool first = true; while (i <= s.size()) { size_t j = s.find('+', i); if (j == std::string::npos) j = s.size(); std::string w = s.substr(i, j - i); i = j + 1; 
-        if (first) frame = w; else if (w == "B") top = true; else if (w == "b") top = nodd = true; else if (w == "M") mult = true; else if (w == "C") tree = true; else if (w == "c") ctree = true; else if (w == "y") sym = true; else if (w == "x") drop = true; else if (w == "t") law = true; else if (w == "u") unify = true; else if (w == "g") guard = false; else if (w == "p") project = true; else if (w == "2") {} else { fprintf(stderr, "form %s?\n", w.c_str()); exit(2); } first = false; } }
+        if (first) frame = w; else if (w == "B") top = true; else if (w == "b") top = nodd = true; else if (w == "M") mult = true; else if (w == "C") tree = true; else if (w == "c") ctree = true; else if (w == "y") sym = true; else if (w == "x") drop = true; else if (w == "t") law = true; else if (w == "u") unify = true; else if (w == "g") guard = false; else if (w == "p") project = true; else if (w == "2") {} else if (w == "n") perp = true; else if (w == "e") carried = true; else if (w == "E") onev = true; else if (w == "r") restframe = true; else { fprintf(stderr, "form %s?\n", w.c_str()); exit(2); } first = false; } }
 };
 struct Method { int kind = RADAU, s = 2; double rho = 0; };
 inline Method method_of(std::string s) { Method M; M.kind = s == "order2" ? ORDER2 : s.substr(0, 5) == "alpha" ? ALPHA : RADAU; if (M.kind == RADAU) M.s = s[5] - '0'; if (M.kind == ALPHA) M.rho = atof(s.c_str() + 5); return M; }
-struct Counts { long steps = 0, iterations = 0, most = 0, plain = 0, order2 = 0, unsolved = 0, half = 0, rises = 0; double worst = 0; };
+struct Counts { long steps = 0, iterations = 0, most = 0, plain = 0, fewer = 0, order2 = 0, chords = 0, unsolved = 0, half = 0, rises = 0; double worst = 0; };
 static double tolerance = 1e-12;
 static int depth_limit = 6;
 struct Table { int s; double c[3], d[3][3], h[3][3], hV[3], e[3]; };
@@ -35,14 +35,14 @@ struct Frame { Pose s0,s1,s2,b0,b1,b2; };
 // second derivative of Es Q Eb from Q, Q', Q''; first derivative
 inline Pose second(const Frame &F, const Pose &q, const Pose &r, const Pose &a) { Pose A=lr(F.s0,a,F.b0)+lr(F.s2,q,F.b0)+lr(F.s0,q,F.b2)+2.0*(lr(F.s1,r,F.b0)+lr(F.s0,r,F.b1)+lr(F.s1,q,F.b1)); A.c[3]=a.c[3]; return A; }
 inline Pose first(const Frame &F, const Pose &q, const Pose &r) { Pose A=lr(F.s0,r,F.b0)+lr(F.s1,q,F.b0)+lr(F.s0,q,F.b1); A.c[3]=r.c[3]; return A; }
-struct Part { int body; double M[4][4]; bool com = false, fr = false, top = false, gy = false; V3 g = {0,0,0}; int how = 0; V3 axis = {0,0,0}, os = {0,0,0}, ob = {0,0,0}; };
-enum { NONE, LEFT, BOTH, SPIN, SPINABS, WHOLE, PARENT, TOPM, PARENTJ };
+struct Part { int body; double M[4][4]; bool com = false, fr = false, top = false, gy = false; V3 g = {0,0,0}, oc = {0,0,0}; int how = 0; V3 axis = {0,0,0}, os = {0,0,0}, ob = {0,0,0}; };
+enum { NONE, LEFT, BOTH, SPIN, SPINABS, WHOLE, PARENT, TOPM, PARENTJ, BOTHB };
 typedef std::vector<Frame> Frames;
 inline Pose partM(const Pose &a, const Part &b) { Pose G; for (int c=0;c<4;c++) { G.c[c]={0,0,0}; for (int d=0;d<4;d++) G.c[c]=G.c[c]+b.M[d][c]*a.c[d]; } return G; }
 inline void eig3(double A[3][3], double w[3], V3 e[3]) { double V[3][3]={{1,0,0},{0,1,0},{0,0,1}}; for (int n=0;n<60;n++) for (int p=0;p<2;p++) for (int q=p+1;q<3;q++) { if (fabs(A[p][q])<1e-300) continue; double th=0.5*atan2(2*A[p][q],A[q][q]-A[p][p]),c=cos(th),s=sin(th); for (int k=0;k<3;k++) { double x=A[k][p],y=A[k][q]; A[k][p]=c*x-s*y; A[k][q]=s*x+c*y; } for (int k=0;k<3;k++) { double x=A[p][k],y=A[q][k]; A[p][k]=c*x-s*y; A[q][k]=s*x+c*y; } for (int k=0;k<3;k++) { double x=V[k][p],y=V[k][q]; V[k][p]=c*x-s*y; V[k][q]=s*x+c*y; } } for (int i=0;i<3;i++) { w[i]=A[i][i]; e[i]={V[0][i],V[1][i],V[2][i]}; } }
 struct Sim {
     const Model &m; Method M; Form f; vec q,v,r,a,b,gain; std::vector<Part> parts; Poses T; Twists S; Poses V,A,B; Counts n; double created=0,E=0,asize=0; size_t np,nb;
-    std::vector<char> leaf,freeleaf;
+    std::vector<char> leaf,freeleaf; bool with_tree=false;
     V3 comof(const Part &p) const { return m.b[p.body].com; }
     Pose at(const Part &p, const Pose &T) const { Pose X=T; if (p.com) X.c[3]=X.c[3]+mul(T,comof(p)); return X; }
     void build()
@@ -55,7 +55,7 @@ struct Sim {
             bool iso=y.I[0]==y.I[1]&&y.I[1]==y.I[2]&&!y.I[3]&&!y.I[4]&&!y.I[5];
             // symmetric about an axis through the origin?
             auto symmetric=[&](V3 ax){ double s[3][3]; for (int a=0;a<3;a++) for (int b=0;b<3;b++) s[a][b]=y.M[a][b]; V3 e[3]={{1,0,0},{0,1,0},{0,0,1}}; V3 P=cross(ax,fabs(ax.x)<0.5?e[0]:e[1]); P=(1/norm(P))*P; V3 O=cross(ax,P); auto S2=[&](V3 u,V3 w){ double a[3]={u.x,u.y,u.z},b[3]={w.x,w.y,w.z},t=0; for (int i=0;i<3;i++) for (int j=0;j<3;j++) t+=a[i]*s[i][j]*b[j]; return t; }; double z=fabs(S2(P,P))+fabs(S2(ax,ax)); return norm(cross(y.com,ax))<1e-12&&fabs(S2(P,P)-S2(O,O))<1e-12*z&&fabs(S2(P,O))<1e-12*z&&fabs(S2(P,ax))<1e-12*z&&fabs(S2(O,ax))<1e-12*z; };
-            bool Alike=k=="A"||k=="Aa"||k=="H"||k=="Ha"||k=="Hl"||k=="Hla"||k=="N"||k=="Na"; bool abs=k=="Aa"||k=="Ha"||k=="Hla"||k=="Na";
+            bool Alike=k=="A"||k=="Aa"||k=="H"||k=="Ha"||k=="Hl"||k=="Hla"||k=="N"||k=="Na"||k=="R"; bool abs=k=="Aa"||k=="Ha"||k=="Hla"||k=="Na";
             if (fl&&f.mult) { tocom(); p.fr=true; p.how=TOPM; parts.push_back(p); continue; }
             if (fl&&f.top) { p.top=true; parts.push_back(p); continue; }
             if (k=="L") { tocom(); p.fr=true; p.how=LEFT; }
@@ -72,8 +72,9 @@ struct Sim {
                         Part o=p; double u[3]={y.axis.x,y.axis.y,y.axis.z},c[3]={y.com.x,y.com.y,y.com.z},tr=0,aa=0,ca=0; for (int x=0;x<3;x++) { tr+=y.M[x][x]; ca+=c[x]*u[x]; for (int z=0;z<3;z++) aa+=u[x]*y.M[x][z]*u[z]; }
                         for (int x=0;x<3;x++) { for (int z=0;z<3;z++) p.M[x][z]=(x==z?(tr-aa)/2:0)+(aa-(tr-aa)/2)*u[x]*u[z]; p.M[x][3]=p.M[3][x]=y.mass*ca*u[x]; }
                         for (int x=0;x<4;x++) for (int z=0;z<4;z++) o.M[x][z]=y.M[x][z]-p.M[x][z];
-                        p.fr=true; p.how=abs?SPINABS:SPIN; p.axis=y.axis; p.gy=f.name.find("+2")==std::string::npos; parts.push_back(p); parts.push_back(o); continue; }
+                        p.fr=true; p.how=abs?SPINABS:SPIN; p.axis=y.axis; p.gy=f.name.find("+2")==std::string::npos; if (f.restframe) o.fr=true,o.how=p.how,o.axis=p.axis; parts.push_back(p); parts.push_back(o); continue; }
                 } }
+            if (k=="R"&&p.fr&&p.how==SPIN) { tocom(); p.how=PARENT; } else if (k=="R"&&p.fr) { p.how=BOTHB; }
             p.gy=p.fr&&(p.how==SPIN||p.how==SPINABS||p.how==WHOLE)&&k!="W"&&f.name.find("+2")==std::string::npos;
             if (f.ctree&&!p.com&&!p.fr) tocom();
             parts.push_back(p);
@@ -84,12 +85,12 @@ struct Sim {
         build(); kinematics(m,q,T,S); rigid(); start(); E=energy(); }
     void rigid() { Poses x,y; bias_motion(m,T,S,v,x,y); V.resize(np); for (size_t k=0;k<np;k++) V[k]=at(parts[k],x[parts[k].body]); }
     void start() { Poses x; a=acceleration(m,q,v,&x); A.resize(np); for (size_t k=0;k<np;k++) A[k]=at(parts[k],x[parts[k].body]); B=A; b=a; }
-    double kinetic(const Poses &W) const { double K=0; for (size_t k=0;k<np;k++) K+=0.5*inner(W[k],partM(W[k],parts[k])); return K; }
+    double kinetic(const Poses &W) const { double K=0; for (size_t k=0;k<np;k++) { size_t j=f.onev&&k>0&&parts[k].body==parts[k-1].body?k-1:k; K+=0.5*inner(W[j],partM(W[j],parts[k])); } return K; }
     double rotors(const vec &x) const { double K=0; for (auto &y:m.b) if (y.nv==1) K+=0.5*y.armature*x[y.v]*x[y.v]; return K; }
     double energy() const { return kinetic(V)+rotors(r)+potential(m,q,T); }
     // forces on parts to forces on bodies
     Poses bodies(const Poses &G) const { Poses H(nb,zero_pose()); for (size_t k=0;k<np;k++) { const Part &p=parts[k]; Pose g=G[k]; if (p.com) { double c[3]={comof(p).x,comof(p).y,comof(p).z}; for (int i=0;i<3;i++) g.c[i]=g.c[i]+c[i]*g.c[3]; } H[p.body]=H[p.body]+g; } return H; }
-    vec nearest(const Poses &T, const Twists &S, const Poses &W, const vec &rr) const { Poses G(np); for (size_t k=0;k<np;k++) G[k]=partM(W[k],parts[k]); vec p=pull(m,T,S,bodies(G)),x; for (auto &y:m.b) if (y.nv==1) p[y.v]+=y.armature*rr[y.v]; chol_solve(mass_matrix(m,T,S),p,x,m.nv); return x; }
+    vec nearest(const Poses &T, const Twists &S, const Poses &W, const vec &rr) const { Poses G(np); for (size_t k=0;k<np;k++) G[k]=partM(W[f.onev&&k>0&&parts[k].body==parts[k-1].body?k-1:k],parts[k]); vec p=pull(m,T,S,bodies(G)),x; for (auto &y:m.b) if (y.nv==1) p[y.v]+=y.armature*rr[y.v]; chol_solve(mass_matrix(m,T,S),p,x,m.nv); return x; }
     // orientation, rate and its derivative of a free body after t, from T, w
     void freetop(size_t i, double t, Pose R, V3 &w, V3 &al, Pose &out) const
     {
@@ -107,9 +108,11 @@ struct Sim {
         for (auto &p:parts) if (p.fr) { const Body &y=m.b[p.body]; V3 w=x[p.body].w,wb=back(T[p.body],w); p.os={0,0,0};
             if (p.how==LEFT||p.how==TOPM) p.os=w; if (p.how==LEFT) p.ob={0,0,0};
             if (p.how==BOTH) { V3 e=(1/std::max(1e-300,norm(p.axis)))*p.axis; p.ob=dot(wb,e)*norm(p.axis)*e; double s=norm(p.axis)>0?1:0; p.ob=s*p.ob; V3 ee=p.axis; p.ob=norm(ee)>0?(dot(wb,e))*p.axis:V3{0,0,0}; p.os=w-mul(rot_only(T[p.body]),p.ob); }
+            if (p.how==BOTHB) { if (norm(p.axis)==0) { p.os=w; } else { p.ob=dot(wb,p.axis)*p.axis; p.os=w-mul(rot_only(T[p.body]),p.ob); } }
             if (p.how==SPIN) p.ob=v[y.v]*p.axis;
             if (p.how==SPINABS) p.ob=dot(wb,p.axis)*p.axis;
             if (p.how==WHOLE) p.ob=wb;
+            p.oc=y.parent>=0&&y.kind==HINGE?x[y.parent].w:V3{0,0,0}; if (y.kind==BALL) p.oc=w;
             if (p.gy) { Part &P=p; double t=P.M[0][0]+P.M[1][1]+P.M[2][2]; V3 w=P.ob; P.g={t*w.x-P.M[0][0]*w.x-P.M[0][1]*w.y-P.M[0][2]*w.z,t*w.y-P.M[1][0]*w.x-P.M[1][1]*w.y-P.M[1][2]*w.z,t*w.z-P.M[2][0]*w.x-P.M[2][1]*w.y-P.M[2][2]*w.z}; }
             if (p.how==PARENT) { p.os=y.parent>=0?x[y.parent].w:V3{0,0,0}; p.ob=back(T[p.body],w-p.os); }
             if (p.how==PARENTJ) { V3 a=mul(rot_only(T[p.body]),y.axis); p.ob=y.kind==HINGE?dot(w,a)*y.axis:wb; p.os=w-mul(rot_only(T[p.body]),p.ob); } }
@@ -132,17 +135,17 @@ struct Sim {
     void reference(bool on, double t, const Frames &F, Poses &Q0, Poses &Q1, Poses &Q2) const
     {
         Q0.resize(np),Q1.assign(np,zero_pose()),Q2.assign(np,zero_pose()); for (size_t k=0;k<np;k++) Q0[k]=at(parts[k],T[parts[k].body]); if (!on) return;
-        Poses R0,R1,R2; if (f.tree||f.ctree) treeref(t,R0,R1,R2); Poses D,DD; Twists x; if (f.top) bias_motion(m,T,S,v,D,DD,&x);
+        Poses R0,R1,R2; bool ft=f.tree&&with_tree,fc=f.ctree&&with_tree; if (ft||fc) treeref(t,R0,R1,R2); Poses D,DD; Twists x; if (f.top) bias_motion(m,T,S,v,D,DD,&x);
         for (size_t k=0;k<np;k++) { const Part &p=parts[k]; Pose X0,X1,X2; 
             if (p.top) { size_t i=p.body; const Body &y=m.b[i]; V3 w=x[i].w,al; Pose R; V3 cv=mul(D[i],y.com)+D[i].c[3],c0=mul(T[i],y.com)+T[i].c[3]; freetop(i,t,T[i],w,al,R); X0=R; X0.c[3]=c0+t*cv-mul(R,y.com); for (int c=0;c<3;c++) X1.c[c]=cross(w,R.c[c]),X2.c[c]=cross(al,R.c[c])+cross(w,X1.c[c]); X1.c[3]=cv-mul(X1,y.com),X2.c[3]=-1.0*mul(X2,y.com); if (f.nodd) for (int c=0;c<3;c++) X2.c[c]={0,0,0}; Q0[k]=X0,Q1[k]=X1,Q2[k]=X2; continue; }
-            if (p.how==TOPM) { size_t i=p.body; (void)i; if (f.tree||f.ctree) { Q0[k].c[3]=at(p,R0[p.body]).c[3],Q1[k].c[3]=at(p,R1[p.body]).c[3],Q2[k].c[3]=at(p,R2[p.body]).c[3]; } continue; }
-            if (!f.tree&&!f.ctree) continue;
+            if (p.how==TOPM) { if (ft||fc) { Q0[k].c[3]=at(p,R0[p.body]).c[3],Q1[k].c[3]=at(p,R1[p.body]).c[3],Q2[k].c[3]=at(p,R2[p.body]).c[3]; } continue; }
+            if (!ft&&!fc) continue;
             X0=at(p,R0[p.body]),X1=at(p,R1[p.body]),X2=at(p,R2[p.body]);
-            if (f.ctree) { Q0[k].c[3]=X0.c[3],Q1[k].c[3]=X1.c[3],Q2[k].c[3]=X2.c[3]; continue; }
+            if (fc) { Q0[k].c[3]=X0.c[3],Q1[k].c[3]=X1.c[3],Q2[k].c[3]=X2.c[3]; continue; }
             Frame G; const Frame &e=F[k]; G.s0=transpose(e.s0),G.s1=transpose(e.s1),G.s2=transpose(e.s2),G.b0=transpose(e.b0),G.b1=transpose(e.b1),G.b2=transpose(e.b2);
             Q0[k]=lr(G.s0,X0,G.b0); Q1[k]=first(G,X0,X1); Q2[k]=second(G,X0,X1,X2); }
     }
-    struct Trial { int s; double k[3][3],dr[3][3]; Poses Y[3],gd[3],Q0[3],Q1[3],Q2[3],D[3],Tn[3],G[3]; Frames F[3]; std::vector<V3> nn[3]; vec Yj[3],rc[3]; std::vector<vec> x,u; Twists Sn[3]; bool ok=false,fr=false; long it=0; };
+    struct Trial { int s; double k[3][3],dr[3][3]; Poses Y[3],gd[3],Q0[3],Q1[3],Q2[3],D[3],Tn[3],G[3]; Frames F[3]; std::vector<V3> nn[3]; vec Yj[3],rc[3]; std::vector<vec> x,u; Twists Sn[3]; bool ok=false,fr=false,order2=false; long it=0; Poses Ec; std::vector<V3> rw[3]; V3 raw(int i,int k,const Part &,const Poses &) const { return rw[i][k]; } };
     double rows(Trial &t, vec &R) const
     {
         R.assign(t.s*m.nv,0); double E=0;
@@ -151,7 +154,7 @@ struct Sim {
             Poses g(np); t.nn[i].assign(np,V3{0,0,0});
             for (size_t k=0;k<np;k++) { Pose a=t.Q2[i][k]-t.Y[i][k]; for (int l=0;l<t.s;l++) a=a+t.k[i][l]*t.D[l][k];
                 if (t.s==1) { E+=0.5/t.k[0][0]*inner(a,partM(a,parts[k])); }
-                V3 nn={0,0,0}; if (t.fr&&parts[k].gy) { Pose w=t.gd[i][k]; for (int l=0;l<t.s;l++) w=w+t.dr[i][l]*(t.D[l][k]+t.Q0[l][k]-at(parts[k],T[parts[k].body])); nn=mul(rot_only(w),parts[k].g); a=lr(t.F[i][k].s0,a,t.F[i][k].b0); t.nn[i][k]=nn; }
+                V3 nn={0,0,0}; if (t.fr&&parts[k].gy) { Pose w=t.gd[i][k]; for (int l=0;l<t.s;l++) w=w+t.dr[i][l]*(t.D[l][k]+t.Q0[l][k]-at(parts[k],T[parts[k].body])); nn=mul(rot_only(w),parts[k].g); const Part &p=parts[k]; V3 b=mul(rot_only(t.Tn[i][p.body]),p.g); if (f.carried&&t.order2) nn=cross(p.oc,b)+t.dr[0][0]*(b-mul(t.Ec[k],mul(rot_only(T[p.body]),p.g))); t.rw[i].resize(np); t.rw[i][k]=nn; double b2=dot(b,b); if (f.perp&&b2>0) nn=nn-(dot(nn,b)/b2)*b; a=lr(t.F[i][k].s0,a,t.F[i][k].b0); t.nn[i][k]=nn; }
                 else if (t.fr&&parts[k].fr) { Pose w=t.gd[i][k]+t.Q1[i][k]; for (int l=0;l<t.s;l++) w=w+t.dr[i][l]*t.D[l][k]; a=second(t.F[i][k],t.D[i][k]+t.Q0[i][k],w,a); }
                 a.c[3]=a.c[3]-m.g; g[k]=partM(a,parts[k]); for (int c=0;c<3;c++) g[k].c[c]=g[k].c[c]+0.5*cross(nn,t.Tn[i][parts[k].body].c[c]); }
             t.G[i]=bodies(g); vec p=pull(m,t.Tn[i],t.Sn[i],t.G[i]);
@@ -170,7 +173,7 @@ struct Sim {
         for (int l=0;l<t.s;l++) for (int c=0;c<m.nv;c++) {
             int own=m.owner[c]; std::vector<char> in(nb,0); for (size_t j=0;j<nb;j++) in[j]=(int)j==own||(m.b[j].parent>=0&&in[m.b[j].parent]);
             Poses dQ(np,zero_pose()),dX=dQ; std::vector<char> on(np,0); for (size_t k=0;k<np;k++) if (in[parts[k].body]) { on[k]=1; const Part &p=parts[k]; Pose X=at(p,along(t.Sn[l][c],t.Tn[l][p.body])); if (p.com) { Pose d=along(t.Sn[l][c],t.Tn[l][p.body]); X=d; X.c[3]=d.c[3]+mul(rot_only(d),comof(p)); } dX[k]=X; if (t.fr&&p.fr) X=lr(transpose(t.F[l][k].s0),X,transpose(t.F[l][k].b0)); dQ[k]=X; }
-            for (int i=0;i<t.s;i++) { Poses g(np,zero_pose()); for (size_t k=0;k<np;k++) if (on[k]) { Pose a=t.k[i][l]*dQ[k]; if (t.fr&&parts[k].gy) { a=lr(t.F[i][k].s0,a,t.F[i][k].b0); g[k]=partM(a,parts[k]); if (!drop) { V3 dn=t.dr[i][l]*mul(rot_only(dQ[k]),parts[k].g); for (int c=0;c<3;c++) g[k].c[c]=g[k].c[c]+0.5*cross(dn,t.Tn[i][parts[k].body].c[c])+(i==l?0.5:0.0)*cross(t.nn[i][k],dX[k].c[c]); } continue; }
+            for (int i=0;i<t.s;i++) { Poses g(np,zero_pose()); for (size_t k=0;k<np;k++) if (on[k]) { Pose a=t.k[i][l]*dQ[k]; if (t.fr&&parts[k].gy) { a=lr(t.F[i][k].s0,a,t.F[i][k].b0); g[k]=partM(a,parts[k]); if (!drop) { const Part &p=parts[k]; V3 dn=t.dr[i][l]*mul(rot_only(dQ[k]),p.g); V3 db=mul(rot_only(dX[k]),p.g),b=mul(rot_only(t.Tn[i][p.body]),p.g); if (f.carried&&t.order2) dn=cross(p.oc,db)+t.dr[0][0]*db; double b2=dot(b,b); if (f.perp&&b2>0) { V3 raw=t.raw(i,k,p,T); if (i!=l) db={0,0,0}; dn=dn-(1/b2)*((dot(dn,b)+dot(raw,db))*b+dot(raw,b)*db); } for (int c=0;c<3;c++) g[k].c[c]=g[k].c[c]+0.5*cross(dn,t.Tn[i][parts[k].body].c[c])+(i==l?0.5:0.0)*cross(t.nn[i][k],dX[k].c[c]); } continue; }
                     if (t.fr&&parts[k].fr) a=second(t.F[i][k],i==l?(drop?0.0:1.0)*dQ[k]:zero_pose(),(drop?0.0:t.dr[i][l])*dQ[k],a); g[k]=partM(a,parts[k]); }
                 vec p=pull(m,t.Tn[i],t.Sn[i],bodies(g)); for (int k=0;k<m.nv;k++) H[(i*m.nv+k)*N+l*m.nv+c]+=p[k]; } }
         for (int i=0;i<t.s;i++) { joint_matrix(m,t.Sn[i],t.Sn[i],zero,H,i*m.nv,i*m.nv,N,&t.Tn[i],&t.G[i],th);
@@ -196,13 +199,14 @@ struct Sim {
         }
         return false;
     }
-    bool attempt(int kind, int s, bool cure, double h, bool test)
+    // level 0: plain; 1: frames and free tops; 2: the tree's reference besides
+    bool attempt(int kind, int s, int level, double h, bool test)
     {
-        Trial t; t.s=kind==RADAU?s:1; t.x.resize(t.s),t.u.resize(t.s); t.fr=cure; if (cure) { t.fr=false; for (auto &p:parts) if (p.fr) t.fr=true; }
-        bool ref=cure&&(f.top||((f.tree||f.ctree)&&true));
+        Trial t; t.s=kind==RADAU?s:1; t.x.resize(t.s),t.u.resize(t.s); bool cure=level>0; t.fr=false; if (cure) { for (auto &p:parts) if (p.fr) t.fr=true; }
+        bool ref=(cure&&f.top)||(level>1&&(f.tree||f.ctree)); with_tree=level>1;
         double rho=M.rho,am=(2*rho-1)/(rho+1),af=rho/(rho+1),gm=0.5-am+af,be=(gm+0.5)*(gm+0.5)/4,c=(1-am)/((1-af)*be*h*h),sg=gm/(be*h),ka=1/((1-af)*c);
         Table tb; if (kind==RADAU) tb=radau_table(s); else tb.s=1,tb.c[0]=1;
-        set_rates(); Frames F0(np),Fx(np); Poses Qz,Q10,Q20,Qx,Qy,Q2s,Q2e; auto frames=[&](double z,Frames &F){ F.resize(np); for (size_t k=0;k<np;k++) { Part p=parts[k]; p.fr=p.fr&&t.fr; F[k]=frame(p,z); } };
+        set_rates(); t.order2=kind==ORDER2; t.Ec.resize(np); for (size_t k=0;k<np;k++) { t.Ec[k]=rotation(h*parts[k].oc); t.Ec[k].c[3]={0,0,0}; } Frames F0(np),Fx(np); Poses Qz,Q10,Q20,Qx,Qy,Q2s,Q2e; auto frames=[&](double z,Frames &F){ F.resize(np); for (size_t k=0;k<np;k++) { Part p=parts[k]; p.fr=p.fr&&t.fr; F[k]=frame(p,z); } };
         frames(0,F0); reference(ref,0,F0,Qz,Q10,Q20); for (int i=0;i<t.s;i++) { frames(tb.c[i]*h,t.F[i]); reference(ref,tb.c[i]*h,t.F[i],t.Q0[i],t.Q1[i],t.Q2[i]); }
         if (kind==ALPHA&&ref) { frames((am-af)*h,Fx); reference(ref,(am-af)*h,Fx,Qx,Qy,Q2s); frames(h+(am-af)*h,Fx); reference(ref,h+(am-af)*h,Fx,Qx,Qy,Q2e); } else Q2s=Q20,Q2e.assign(np,zero_pose());
         // rates and accelerations seen from the frames
@@ -232,7 +236,7 @@ struct Sim {
         double slack=1e-9*(fabs(E1)+K+fabs(work));
         if (f.law&&cure&&kind==ORDER2&&rise>slack) return false;
         if (test&&f.guard) { double most=0.25*Kc;
-            if (kind==RADAU) { double Ed=0; for (size_t j=0;j<np;j++) { Pose D=Vd[j]; for (int l=0;l<s;l++) D=D-(tb.e[l]/h)*t.D[l][j]; Ed+=0.5*inner(D,partM(D,parts[j])); } most=std::min(sqrt(Kc*std::max(0.0,Ed)),0.01*Kc); }
+            if (kind==RADAU) { double Ed=0; for (size_t j=0;j<np;j++) { Pose D=Vd[j]; for (int l=0;l<s;l++) D=D-(tb.e[l]/h)*t.D[l][j]; Part whole=parts[j]; if (j>0&&parts[j-1].body==parts[j].body) memcpy(whole.M,m.b[parts[j].body].M,sizeof whole.M); Ed+=0.5*inner(D,partM(D,whole)); } most=std::min(sqrt(Kc*std::max(0.0,Ed)),0.01*Kc); }
             bool one=rise<=slack+most,run=rise<=slack||created+rise<=slack+0.01*Kc; if (!(one&&run)) return false; }
         n.worst=std::max(n.worst,Kc>0?rise/Kc:0); if (rise>slack) n.rises++;
         vec vold=v,rold=r; Poses Vold=V; q=t.x[e],T=t.Tn[e],S=t.Sn[e]; r=r1; V=V1; if (test) created+=rise; v=nearest(T,S,V,r);
@@ -243,11 +247,12 @@ struct Sim {
     }
     bool advance(double h, int depth=0)
     {
-        bool g=M.kind!=ORDER2,cured=f.name!="plain";
-        if (attempt(M.kind,M.s,cured,h,g)) return true;
-        if (cured) { n.plain++; if (attempt(M.kind,M.s,false,h,g)) return true; }
-        if (M.kind==RADAU&&M.s==3&&attempt(RADAU,2,false,h,g)) return true;
-        if (g) { n.order2++; if (attempt(ORDER2,1,false,h,false)) return true; }
+        bool g=M.kind!=ORDER2,frames=f.frame!="plain"||f.mult||f.top,tree=f.tree||f.ctree; int base=frames?1:0;
+        if (attempt(M.kind,M.s,tree?2:base,h,g)) return true;
+        if (tree) { n.plain++; if (attempt(M.kind,M.s,base,h,g)) return true; }
+        if (M.kind==RADAU&&M.s==3) { n.fewer++; if (attempt(RADAU,2,base,h,g)) return true; }
+        if (g) { n.order2++; if (attempt(ORDER2,1,base,h,frames)) return true; }
+        if (frames) { n.chords++; if (attempt(ORDER2,1,0,h,false)) return true; }
         n.unsolved++; if (depth>depth_limit) return false; n.half++; for (auto &x:gain) x=0; return advance(h/2,depth+1)&&advance(h/2,depth+1);
     }
 };
