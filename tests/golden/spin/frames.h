@@ -35,7 +35,7 @@ struct Frame { Pose s0,s1,s2,b0,b1,b2; };
 // second derivative of Es Q Eb from Q, Q', Q''; first derivative
 inline Pose second(const Frame &F, const Pose &q, const Pose &r, const Pose &a) { Pose A=lr(F.s0,a,F.b0)+lr(F.s2,q,F.b0)+lr(F.s0,q,F.b2)+2.0*(lr(F.s1,r,F.b0)+lr(F.s0,r,F.b1)+lr(F.s1,q,F.b1)); A.c[3]=a.c[3]; return A; }
 inline Pose first(const Frame &F, const Pose &q, const Pose &r) { Pose A=lr(F.s0,r,F.b0)+lr(F.s1,q,F.b0)+lr(F.s0,q,F.b1); A.c[3]=r.c[3]; return A; }
-struct Part { int body; double M[4][4]; bool com = false, fr = false, top = false, gy = false; V3 g = {0,0,0}, oc = {0,0,0}; int how = 0; V3 axis = {0,0,0}, os = {0,0,0}, ob = {0,0,0}; };
+struct Part { int body; double M[4][4]; double factor = 0; bool com = false, fr = false, top = false, gy = false; V3 g = {0,0,0}, oc = {0,0,0}; int how = 0; V3 axis = {0,0,0}, os = {0,0,0}, ob = {0,0,0}; };
 enum { NONE, LEFT, BOTH, SPIN, SPINABS, WHOLE, PARENT, TOPM, PARENTJ, BOTHB };
 typedef std::vector<Frame> Frames;
 inline Pose partM(const Pose &a, const Part &b) { Pose G; for (int c=0;c<4;c++) { G.c[c]={0,0,0}; for (int d=0;d<4;d++) G.c[c]=G.c[c]+b.M[d][c]*a.c[d]; } return G; }
@@ -59,7 +59,7 @@ struct Sim {
             if (fl&&f.mult) { tocom(); p.fr=true; p.how=TOPM; parts.push_back(p); continue; }
             if (fl&&f.top) { p.top=true; parts.push_back(p); continue; }
             if (k=="L") { tocom(); p.fr=true; p.how=LEFT; }
-            else if (k=="LR") { tocom(); p.fr=true; p.how=BOTH; double I[3][3]={{y.I[0],y.I[3],y.I[4]},{y.I[3],y.I[1],y.I[5]},{y.I[4],y.I[5],y.I[2]}},w[3]; V3 e[3]; eig3(I,w,e); double md=w[0]+w[1]+w[2]-std::max({w[0],w[1],w[2]})-std::min({w[0],w[1],w[2]}); int best=0; for (int a=1;a<3;a++) if (fabs(w[a]-md)>fabs(w[best]-md)) best=a; double It=(w[0]+w[1]+w[2]-w[best])/2; p.axis=(1-w[best]/It)*e[best]; p.ob=e[best]; }
+            else if (k=="LR") { tocom(); p.fr=true; p.how=BOTH; double I[3][3]={{y.I[0],y.I[3],y.I[4]},{y.I[3],y.I[1],y.I[5]},{y.I[4],y.I[5],y.I[2]}},w[3]; V3 e[3]; eig3(I,w,e); double md=w[0]+w[1]+w[2]-std::max({w[0],w[1],w[2]})-std::min({w[0],w[1],w[2]}); int best=0; for (int a=1;a<3;a++) if (fabs(w[a]-md)>fabs(w[best]-md)) best=a; double It=(w[0]+w[1]+w[2]-w[best])/2; p.axis=e[best]; p.factor=1-w[best]/It; if (fabs(p.factor)<1e-12) p.axis={0,0,0}; }
             else if (k=="P"||k=="Pj") { tocom(); if (y.kind==HINGE||y.kind==BALL) { p.fr=true; p.how=k=="P"?PARENT:PARENTJ; } }
             else if (k=="W") { if (y.kind==HINGE) { p.fr=true; p.how=SPIN; p.axis=y.axis; } }
             else if (Alike) {
@@ -107,7 +107,7 @@ struct Sim {
         Poses D,DD; Twists x; bias_motion(m,T,S,v,D,DD,&x);
         for (auto &p:parts) if (p.fr) { const Body &y=m.b[p.body]; V3 w=x[p.body].w,wb=back(T[p.body],w); p.os={0,0,0};
             if (p.how==LEFT||p.how==TOPM) p.os=w; if (p.how==LEFT) p.ob={0,0,0};
-            if (p.how==BOTH) { V3 e=(1/std::max(1e-300,norm(p.axis)))*p.axis; p.ob=dot(wb,e)*norm(p.axis)*e; double s=norm(p.axis)>0?1:0; p.ob=s*p.ob; V3 ee=p.axis; p.ob=norm(ee)>0?(dot(wb,e))*p.axis:V3{0,0,0}; p.os=w-mul(rot_only(T[p.body]),p.ob); }
+            if (p.how==BOTH) { double n=norm(p.axis); p.ob=n>0?(dot(wb,p.axis)/n*p.factor/n)*p.axis:V3{0,0,0}; p.os=w-mul(rot_only(T[p.body]),p.ob); }
             if (p.how==BOTHB) { if (norm(p.axis)==0) { p.os=w; } else { p.ob=dot(wb,p.axis)*p.axis; p.os=w-mul(rot_only(T[p.body]),p.ob); } }
             if (p.how==SPIN) p.ob=v[y.v]*p.axis;
             if (p.how==SPINABS) p.ob=dot(wb,p.axis)*p.axis;
