@@ -31,6 +31,12 @@ inline Pose transpose(const Pose &b) { Pose t=zero_pose(); t.c[0]={b.c[0].x,b.c[
 inline Pose lr(const Pose &L, const Pose &X, const Pose &R) { Pose Y=X; for (int c=0;c<3;c++) Y.c[c]=mul(L,mul(X,R.c[c])); return Y; }
 inline Pose rot_only(Pose X) { X.c[3]={0,0,0}; return X; }
 inline V3 back(const Pose &R, V3 w) { return {dot(R.c[0],w),dot(R.c[1],w),dot(R.c[2],w)}; }
+inline V3 logarithm(const Pose &Z)
+{
+    V3 a={0.5*(Z.c[1].z-Z.c[2].y),0.5*(Z.c[2].x-Z.c[0].z),0.5*(Z.c[0].y-Z.c[1].x)}; double s=norm(a),c=0.5*(Z.c[0].x+Z.c[1].y+Z.c[2].z-1),th=atan2(s,c);
+    if (s>1e-8) return (th/s)*a; if (c>0) return a;
+    double d[3]={Z.c[0].x,Z.c[1].y,Z.c[2].z}; int k=0; for (int i=1;i<3;i++) if (d[i]>d[k]) k=i; V3 e=Z.c[k]; if (k==0) e.x+=1; if (k==1) e.y+=1; if (k==2) e.z+=1; return (M_PI/norm(e))*e;
+}
 struct Frame { Pose s0,s1,s2,b0,b1,b2; };
 // second derivative of Es Q Eb from Q, Q', Q''; first derivative
 inline Pose second(const Frame &F, const Pose &q, const Pose &r, const Pose &a) { Pose A=lr(F.s0,a,F.b0)+lr(F.s2,q,F.b0)+lr(F.s0,q,F.b2)+2.0*(lr(F.s1,r,F.b0)+lr(F.s0,r,F.b1)+lr(F.s1,q,F.b1)); A.c[3]=a.c[3]; return A; }
@@ -220,7 +226,7 @@ struct Sim {
         else { t.k[0][0]=c,t.dr[0][0]=sg;
             for (size_t j=0;j<np;j++) { P[j]=h*Vd[j]+(h*h*(0.5-be))*Ad[j]; t.Y[0][j]=c*(P[j]-ka*(am*Ad[j]-af*Bd[j])); t.gd[0][j]=(-sg)*(P[j]-(1/sg)*(Vd[j]+(h*(1-gm))*Ad[j])); }
             for (int k=0;k<m.nv;k++) { Pj[k]=h*r[k]+h*h*(0.5-be)*as[k]; t.Yj[0][k]=c*(Pj[k]-ka*(am*as[k]-af*b[k])); t.rc[0][k]=-sg*(Pj[k]-(r[k]+h*(1-gm)*as[k])/sg); } }
-        for (int i=0;i<t.s;i++) { vec u(m.nv); double z=tb.c[i]*h; for (int k=0;k<m.nv;k++) u[k]=z*(v[k]+0.5*tb.c[i]*gain[k]); t.u[i]=u; t.x[i]=plus(m,q,u); }
+        for (int i=0;i<t.s;i++) { vec u(m.nv); double z=tb.c[i]*h; for (int k=0;k<m.nv;k++) u[k]=z*(v[k]+0.5*tb.c[i]*gain[k]); if (cure) for (auto &p:parts) if (p.top||p.how==TOPM) { const Body &y=m.b[p.body]; Poses D,DD; Twists x; bias_motion(m,T,S,v,D,DD,&x); V3 w=x[p.body].w,al; Pose R; freetop(p.body,z,T[p.body],w,al,R); Pose Z=lr(transpose(T[p.body]),R,unit_pose()); V3 l=logarithm(Z); u[y.v]=l.x+0.5*tb.c[i]*z*gain[y.v]*0,u[y.v+1]=l.y,u[y.v+2]=l.z; } t.u[i]=u; t.x[i]=plus(m,q,u); }
         bool ok=solve(t,h); n.iterations+=t.it; n.most=std::max(n.most,t.it); if (!ok) return false;
         int e=t.s-1; Poses V1(np),A1(np),B1(np); vec r1(m.nv),a1,b1;
         for (size_t j=0;j<np;j++) { Pose A2=zero_pose(),B2=A2;
@@ -251,7 +257,7 @@ struct Sim {
         if (attempt(M.kind,M.s,tree?2:base,h,g)) return true;
         if (tree) { n.plain++; if (attempt(M.kind,M.s,base,h,g)) return true; }
         if (M.kind==RADAU&&M.s==3) { n.fewer++; if (attempt(RADAU,2,base,h,g)) return true; }
-        if (g) { n.order2++; if (attempt(ORDER2,1,base,h,frames)) return true; }
+        if (g) { n.order2++; if (attempt(ORDER2,1,base,h,false)) return true; }
         if (frames) { n.chords++; if (attempt(ORDER2,1,0,h,false)) return true; }
         n.unsolved++; if (depth>depth_limit) return false; n.half++; for (auto &x:gain) x=0; return advance(h/2,depth+1)&&advance(h/2,depth+1);
     }
