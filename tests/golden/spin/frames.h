@@ -4,13 +4,13 @@
 #include "tree.h"
 enum { ORDER2, ALPHA, RADAU };
 struct Form {
-    std::string name = "plain", frame = "plain"; bool top = false, nodd = false, mult = false, tree = false, ctree = false, sym = false, drop = false, law = false, unify = false, guard = true, project = false, perp = false, carried = false, onev = false, restframe = false;
+    std::string name = "plain", frame = "plain"; bool top = false, nodd = false, mult = false, tree = false, ctree = false, sym = false, drop = false, law = false, unify = false, guard = true, project = false, perp = false, carried = false, onev = false, restframe = false, norest = false, decided = false;
     Form(std::string s) : name(s) { size_t i = 0; bool first = true; while (i <= s.size()) { size_t j = s.find('+', i); if (j == std::string::npos) j = s.size(); std::string w = s.substr(i, j - i); i = j + 1; 
-        if (first) frame = w; else if (w == "B") top = true; else if (w == "b") top = nodd = true; else if (w == "M") mult = true; else if (w == "C") tree = true; else if (w == "c") ctree = true; else if (w == "y") sym = true; else if (w == "x") drop = true; else if (w == "t") law = true; else if (w == "u") unify = true; else if (w == "g") guard = false; else if (w == "p") project = true; else if (w == "2") {} else if (w == "n") perp = true; else if (w == "e") carried = true; else if (w == "E") onev = true; else if (w == "r") restframe = true; else { fprintf(stderr, "form %s?\n", w.c_str()); exit(2); } first = false; } }
+        if (first) { frame = w; if (w == "S") mult = carried = perp = decided = true; } else if (w == "B") top = true; else if (w == "b") top = nodd = true; else if (w == "M") mult = true; else if (w == "C") tree = true; else if (w == "c") ctree = true; else if (w == "y") sym = true; else if (w == "x") drop = true; else if (w == "t") law = true; else if (w == "u") unify = true; else if (w == "g") guard = false; else if (w == "p") project = true; else if (w == "2") {} else if (w == "n") perp = true; else if (w == "e") carried = true; else if (w == "E") onev = true; else if (w == "r") restframe = true; else if (w == "q") norest = true; else { fprintf(stderr, "form %s?\n", w.c_str()); exit(2); } first = false; } }
 };
 struct Method { int kind = RADAU, s = 2; double rho = 0; };
 inline Method method_of(std::string s) { Method M; M.kind = s == "order2" ? ORDER2 : s.substr(0, 5) == "alpha" ? ALPHA : RADAU; if (M.kind == RADAU) M.s = s[5] - '0'; if (M.kind == ALPHA) M.rho = atof(s.c_str() + 5); return M; }
-struct Counts { long steps = 0, iterations = 0, most = 0, plain = 0, fewer = 0, order2 = 0, chords = 0, unsolved = 0, half = 0, rises = 0; double worst = 0; };
+struct Counts { long steps = 0, iterations = 0, most = 0, plain = 0, fewer = 0, order2 = 0, chords = 0, full = 0, unsolved = 0, half = 0, rises = 0; double worst = 0; };
 static double tolerance = 1e-12;
 static int depth_limit = 6;
 struct Table { int s; double c[3], d[3][3], h[3][3], hV[3], e[3]; };
@@ -61,7 +61,7 @@ struct Sim {
             bool iso=y.I[0]==y.I[1]&&y.I[1]==y.I[2]&&!y.I[3]&&!y.I[4]&&!y.I[5];
             // symmetric about an axis through the origin?
             auto symmetric=[&](V3 ax){ double s[3][3]; for (int a=0;a<3;a++) for (int b=0;b<3;b++) s[a][b]=y.M[a][b]; V3 e[3]={{1,0,0},{0,1,0},{0,0,1}}; V3 P=cross(ax,fabs(ax.x)<0.5?e[0]:e[1]); P=(1/norm(P))*P; V3 O=cross(ax,P); auto S2=[&](V3 u,V3 w){ double a[3]={u.x,u.y,u.z},b[3]={w.x,w.y,w.z},t=0; for (int i=0;i<3;i++) for (int j=0;j<3;j++) t+=a[i]*s[i][j]*b[j]; return t; }; double z=fabs(S2(P,P))+fabs(S2(ax,ax)); return norm(cross(y.com,ax))<1e-12&&fabs(S2(P,P)-S2(O,O))<1e-12*z&&fabs(S2(P,O))<1e-12*z&&fabs(S2(P,ax))<1e-12*z&&fabs(S2(O,ax))<1e-12*z; };
-            bool Alike=k=="A"||k=="Aa"||k=="H"||k=="Ha"||k=="Hl"||k=="Hla"||k=="N"||k=="Na"||k=="R"; bool abs=k=="Aa"||k=="Ha"||k=="Hla"||k=="Na";
+            bool Alike=k=="A"||k=="Aa"||k=="H"||k=="Ha"||k=="Hl"||k=="Hla"||k=="N"||k=="Na"||k=="R"||k=="S"; bool abs=k=="Aa"||k=="Ha"||k=="Hla"||k=="Na"||k=="S";
             if (fl&&f.mult) { tocom(); p.fr=true; p.how=TOPM; parts.push_back(p); continue; }
             if (fl&&f.top) { p.top=true; parts.push_back(p); continue; }
             if (k=="L") { tocom(); p.fr=true; p.how=LEFT; }
@@ -71,10 +71,10 @@ struct Sim {
             else if (Alike) {
                 if ((y.kind==BALL||y.kind==RACK)&&iso&&norm(y.com)==0&&leaf[i]) { p.fr=true; p.how=WHOLE; }
                 else if (y.kind==BALL&&leaf[i]&&(k[0]=='N'||!fl)) { double s[3][3],w[3]; for (int a=0;a<3;a++) for (int b=0;b<3;b++) s[a][b]=y.M[a][b]; V3 e[3]; eig3(s,w,e); double md=w[0]+w[1]+w[2]-std::max({w[0],w[1],w[2]})-std::min({w[0],w[1],w[2]}); int best=0; for (int a=1;a<3;a++) if (fabs(w[a]-md)>fabs(w[best]-md)) best=a; if (symmetric(e[best])) { p.fr=true; p.how=SPINABS; p.axis=e[best]; } }
-                else if (y.kind==HINGE) {
-                    bool s=symmetric(y.axis);
-                    if (s&&(leaf[i]||k[0]=='H'||k[0]=='N')) { p.fr=true; p.how=abs?SPINABS:SPIN; p.axis=y.axis; }
-                    else if ((k[0]=='H')&&(leaf[i]||k[1]!='l')) {
+                else if (y.kind==HINGE&&!(k=="S"&&y.stiffness!=0)) {
+                    bool s=symmetric(y.axis); double ua[3]={y.axis.x,y.axis.y,y.axis.z},Ia=y.M[0][0]+y.M[1][1]+y.M[2][2]; for (int a=0;a<3;a++) for (int b=0;b<3;b++) Ia-=ua[a]*y.M[a][b]*ua[b]; V3 off=cross(y.com,y.axis); bool wheel=k=="S"&&leaf[i]&&y.mass*dot(off,off)<0.1*Ia;
+                    if (s&&(leaf[i]||k[0]=='H'||k[0]=='N'||k=="S")) { p.fr=true; p.how=abs?SPINABS:SPIN; p.axis=y.axis; }
+                    else if (wheel||((k[0]=='H')&&(leaf[i]||k[1]!='l'))) {
                         Part o=p; double u[3]={y.axis.x,y.axis.y,y.axis.z},c[3]={y.com.x,y.com.y,y.com.z},tr=0,aa=0,ca=0; for (int x=0;x<3;x++) { tr+=y.M[x][x]; ca+=c[x]*u[x]; for (int z=0;z<3;z++) aa+=u[x]*y.M[x][z]*u[z]; }
                         for (int x=0;x<3;x++) { for (int z=0;z<3;z++) p.M[x][z]=(x==z?(tr-aa)/2:0)+(aa-(tr-aa)/2)*u[x]*u[z]; p.M[x][3]=p.M[3][x]=y.mass*ca*u[x]; }
                         for (int x=0;x<4;x++) for (int z=0;z<4;z++) o.M[x][z]=y.M[x][z]-p.M[x][z];
@@ -91,7 +91,7 @@ struct Sim {
         build(); kinematics(m,q,T,S); rigid(); start(); E=energy(); }
     void rigid() { Poses x,y; bias_motion(m,T,S,v,x,y); V.resize(np); for (size_t k=0;k<np;k++) V[k]=at(parts[k],x[parts[k].body]); }
     void start() { Poses x; a=acceleration(m,q,v,&x); A.resize(np); for (size_t k=0;k<np;k++) A[k]=at(parts[k],x[parts[k].body]); B=A; b=a; }
-    double kinetic(const Poses &W) const { double K=0; for (size_t k=0;k<np;k++) { size_t j=f.onev&&k>0&&parts[k].body==parts[k-1].body?k-1:k; K+=0.5*inner(W[j],partM(W[j],parts[k])); } return K; }
+    double kinetic(const Poses &W) const { double K=0; for (size_t k=0;k<np;k++) { bool rest=k>0&&parts[k].body==parts[k-1].body; if (rest&&f.norest) continue; size_t j=f.onev&&rest?k-1:k; K+=0.5*inner(W[j],partM(W[j],parts[k])); } return K; }
     double rotors(const vec &x) const { double K=0; for (auto &y:m.b) if (y.nv==1) K+=0.5*y.armature*x[y.v]*x[y.v]; return K; }
     double energy() const { return kinetic(V)+rotors(r)+potential(m,q,T); }
     // forces on parts to forces on bodies
@@ -104,7 +104,7 @@ struct Sim {
         auto acc=[&](V3 W) { V3 L={I[0][0]*W.x+I[0][1]*W.y+I[0][2]*W.z,I[1][0]*W.x+I[1][1]*W.y+I[1][2]*W.z,I[2][0]*W.x+I[2][1]*W.y+I[2][2]*W.z},g=cross(L,W); vec o,e={g.x,g.y,g.z}; lu_solve(Iv,e,o,3); return V3{o[0],o[1],o[2]}; };
         auto dq=[&](Q4 z,V3 W) { return qmul(z,{0,W.x/2,W.y/2,W.z/2}); };
         auto mix=[](Q4 a,Q4 b,double s) { return Q4{a.w+s*b.w,a.x+s*b.x,a.y+s*b.y,a.z+s*b.z}; };
-        int N=std::max(4,(int)ceil(norm(W)*fabs(t)/0.02)); double k=t/N;
+        int N=std::max(4,(int)ceil(norm(W)*fabs(t)/0.004)); double k=t/N;
         for (int j=0;j<N && t!=0;j++) { V3 a1=acc(W),a2=acc(W+0.5*k*a1),a3=acc(W+0.5*k*a2),a4=acc(W+k*a3); Q4 d1=dq(z,W),d2=dq(mix(z,d1,k/2),W+0.5*k*a1),d3=dq(mix(z,d2,k/2),W+0.5*k*a2),d4=dq(mix(z,d3,k),W+k*a3); W=W+(k/6)*(a1+2*a2+2*a3+a4); z={z.w+k/6*(d1.w+2*d2.w+2*d3.w+d4.w),z.x+k/6*(d1.x+2*d2.x+2*d3.x+d4.x),z.y+k/6*(d1.y+2*d2.y+2*d3.y+d4.y),z.z+k/6*(d1.z+2*d2.z+2*d3.z+d4.z)}; }
         out=compose(R,qrot(qunit(z))); out.c[3]={0,0,0}; w=mul(out,W); al=mul(out,acc(W));
     }
@@ -240,12 +240,13 @@ struct Sim {
         double K=kinetic(V1)+rotors(r1),U=potential(m,t.x[e],t.Tn[e]),E1=K+U,work=0; for (auto &y:m.b) if (y.nv==1) work+=(y.tau+y.kd*y.target)*t.u[e][y.v];
         double rise=E1-E-work,Kc=K; for (size_t i=0;i<nb;i++) if (m.b[i].kind==TRANS) { V3 p={0,0,0}; double ms=0; for (size_t j=0;j<np;j++) if (m.root_of(parts[j].body)==(int)i) p=p+partM(V1[j],parts[j]).c[3]; for (size_t j=i;j<nb;j++) if (m.root_of(j)==(int)i) ms+=m.b[j].mass; Kc-=0.5*dot(p,p)/ms; }
         double slack=1e-9*(fabs(E1)+K+fabs(work));
+        if (f.decided&&kind==ORDER2&&M.kind==ORDER2&&f.perp&&level>0&&created+rise>slack) return false;
         if (f.law&&cure&&kind==ORDER2&&rise>slack) return false;
         if (test&&f.guard) { double most=0.25*Kc;
             if (kind==RADAU) { double Ed=0; for (size_t j=0;j<np;j++) { Pose D=Vd[j]; for (int l=0;l<s;l++) D=D-(tb.e[l]/h)*t.D[l][j]; Part whole=parts[j]; if (j>0&&parts[j-1].body==parts[j].body) memcpy(whole.M,m.b[parts[j].body].M,sizeof whole.M); Ed+=0.5*inner(D,partM(D,whole)); } most=std::min(sqrt(Kc*std::max(0.0,Ed)),0.01*Kc); }
             bool one=rise<=slack+most,run=rise<=slack||created+rise<=slack+0.01*Kc; if (!(one&&run)) return false; }
         n.worst=std::max(n.worst,Kc>0?rise/Kc:0); if (rise>slack) n.rises++;
-        vec vold=v,rold=r; Poses Vold=V; q=t.x[e],T=t.Tn[e],S=t.Sn[e]; r=r1; V=V1; if (test) created+=rise; v=nearest(T,S,V,r);
+        vec vold=v,rold=r; Poses Vold=V; q=t.x[e],T=t.Tn[e],S=t.Sn[e]; r=r1; V=V1; if (test||f.decided) created+=rise; v=nearest(T,S,V,r);
         if (f.project||(kind==ORDER2&&M.kind==RADAU)) { rigid(); for (auto &y:m.b) if (y.nv==1) r[y.v]=v[y.v]; }
         if (kind==ALPHA) A=A1,B=B1,a=a1,b=b1; else if (M.kind==ALPHA) { for (size_t j=0;j<np;j++) A[j]=B[j]=(1/h)*(V[j]-Vold[j]); a.resize(m.nv); for (int k=0;k<m.nv;k++) a[k]=(r[k]-rold[k])/h; b=a; }
         asize=h; for (int k=0;k<m.nv;k++) { gain[k]=v[k]-vold[k]; if (fabs(gain[k]*h)>1) gain[k]=0; }
@@ -255,6 +256,7 @@ struct Sim {
     {
         bool g=M.kind!=ORDER2,frames=f.frame!="plain"||f.mult||f.top,tree=f.tree||f.ctree; int base=frames?1:0;
         if (attempt(M.kind,M.s,tree?2:base,h,g)) return true;
+        if (f.decided&&M.kind==ORDER2) { n.full++; f.perp=f.carried=false; bool ok=attempt(ORDER2,1,1,h,false); f.perp=f.carried=true; if (ok) return true; }
         if (tree) { n.plain++; if (attempt(M.kind,M.s,base,h,g)) return true; }
         if (M.kind==RADAU&&M.s==3) { n.fewer++; if (attempt(RADAU,2,base,h,g)) return true; }
         if (g) { n.order2++; if (attempt(ORDER2,1,base,h,false)) return true; }

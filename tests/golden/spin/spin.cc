@@ -21,10 +21,10 @@ int main(int n, char **a)
     Sim s(m,method_of(a[3]),Form(a[4]),q,v);
     if (mode=="steps") { for (int i=0;i<atoi(a[6]);i++) { if (!s.advance(h)) { printf("dead\n"); return 0; } for (double x:s.q) printf("%.17g ",x); for (double x:s.v) printf("%.17g ",x); printf("\n"); } return 0; }
     double T=atof(a[6]); int N=(int)round(T/h); double E0=s.E,J0=energy_joint(m,q,v),top=-1e300; bool ok=true; V3 L0=angular_momentum(m,q,v); int i; clock_t c0=clock();
-    for (i=0;i<N&&ok;i++) { ok=s.advance(h); if (!std::isfinite(s.E)) ok=false; top=std::max(top,s.E-E0); if (clock()-c0>100*CLOCKS_PER_SEC) { printf("(cut) "); break; } }
+    for (i=0;i<N&&ok;i++) { ok=s.advance(h); if (!std::isfinite(s.E)) ok=false; if (s.m.b[0].tau==0) top=std::max(top,s.E-E0); if (clock()-c0>100*CLOCKS_PER_SEC) { printf("(cut) "); break; } }
     double sec=(double)(clock()-c0)/CLOCKS_PER_SEC;
     printf("%-9s %-8s %-8s %-5g %s v=",a[2],a[3],a[4],h,ok?"ok":"DEAD"); for (int k=0;k<m.nv;k++) if (m.nv<=4||k>=m.nv-4) printf("%.6g ",s.v[k]);
-    V3 L=angular_momentum(m,s.q,s.v); printf("dE/E0 %.2e top %.1e L %.6f it %.2f/%ld back %ld/%ld/%ld/%ld/%ld rises %ld %.0e",(energy_joint(m,s.q,s.v)-J0),top,norm(L0)>0?norm(L)/norm(L0):0,(double)s.n.iterations/std::max(1L,s.n.steps),s.n.most,s.n.plain,s.n.fewer,s.n.order2,s.n.chords,s.n.half,s.n.rises,s.n.worst);
+    V3 L=angular_momentum(m,s.q,s.v); printf("dE/E0 %.2e top %.1e L %.6f it %.2f/%ld back %ld/%ld/%ld/%ld/%ld rises %ld %.0e full %ld",(energy_joint(m,s.q,s.v)-J0),top,norm(L0)>0?norm(L)/norm(L0):0,(double)s.n.iterations/std::max(1L,s.n.steps),s.n.most,s.n.plain,s.n.fewer,s.n.order2,s.n.chords,s.n.half,s.n.rises,s.n.worst,s.n.full);
     if (n>7) { exact(a[2],m,q,v,T); double dv=0; for (int k=0;k<m.nv;k++) dv=std::max(dv,fabs(v[k]-s.v[k])); printf(" err %.2e turn %.2e dv %.2e",tip_error(m,q,s.q),turn_error(m,q,s.q),dv); }
     printf(" [%.2fs]\n",sec);
 }
