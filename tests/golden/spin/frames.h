@@ -4,9 +4,9 @@
 #include "tree.h"
 enum { ORDER2, ALPHA, RADAU };
 struct Form {
-    std::string name = "plain", frame = "plain"; bool top = false, nodd = false, mult = false, tree = false, ctree = false, sym = false, drop = false, law = false, unify = false, guard = true, project = false, perp = false, carried = false, onev = false, restframe = false, norest = false, decided = false;
+    std::string name = "plain", frame = "plain"; bool top = false, nodd = false, mult = false, tree = false, ctree = false, sym = false, drop = false, law = false, unify = false, guard = true, project = false, perp = false, carried = false, onev = false, restframe = false, norest = false, decided = false; double cut = 0;
     Form(std::string s) : name(s) { size_t i = 0; bool first = true; while (i <= s.size()) { size_t j = s.find('+', i); if (j == std::string::npos) j = s.size(); std::string w = s.substr(i, j - i); i = j + 1; 
-        if (first) { frame = w; if (w == "S") mult = carried = perp = decided = true; } else if (w == "B") top = true; else if (w == "b") top = nodd = true; else if (w == "M") mult = true; else if (w == "C") tree = true; else if (w == "c") ctree = true; else if (w == "y") sym = true; else if (w == "x") drop = true; else if (w == "t") law = true; else if (w == "u") unify = true; else if (w == "g") guard = false; else if (w == "p") project = true; else if (w == "2") {} else if (w == "n") perp = true; else if (w == "e") carried = true; else if (w == "E") onev = true; else if (w == "r") restframe = true; else if (w == "q") norest = true; else { fprintf(stderr, "form %s?\n", w.c_str()); exit(2); } first = false; } }
+        if (first) { frame = w; if (w == "S") mult = carried = perp = decided = true, cut = 1; } else if (w == "B") top = true; else if (w == "b") top = nodd = true; else if (w == "M") mult = true; else if (w == "C") tree = true; else if (w == "c") ctree = true; else if (w == "y") sym = true; else if (w == "x") drop = true; else if (w == "t") law = true; else if (w == "u") unify = true; else if (w == "g") guard = false; else if (w == "p") project = true; else if (w == "2") {} else if (w == "n") perp = true; else if (w == "e") carried = true; else if (w == "E") onev = true; else if (w == "r") restframe = true; else if (w == "q") norest = true; else if (w.substr(0,3) == "cut") cut = atof(w.c_str() + 3); else { fprintf(stderr, "form %s?\n", w.c_str()); exit(2); } first = false; } }
 };
 struct Method { int kind = RADAU, s = 2; double rho = 0; };
 inline Method method_of(std::string s) { Method M; M.kind = s == "order2" ? ORDER2 : s.substr(0, 5) == "alpha" ? ALPHA : RADAU; if (M.kind == RADAU) M.s = s[5] - '0'; if (M.kind == ALPHA) M.rho = atof(s.c_str() + 5); return M; }
@@ -41,7 +41,7 @@ struct Frame { Pose s0,s1,s2,b0,b1,b2; };
 // second derivative of Es Q Eb from Q, Q', Q''; first derivative
 inline Pose second(const Frame &F, const Pose &q, const Pose &r, const Pose &a) { Pose A=lr(F.s0,a,F.b0)+lr(F.s2,q,F.b0)+lr(F.s0,q,F.b2)+2.0*(lr(F.s1,r,F.b0)+lr(F.s0,r,F.b1)+lr(F.s1,q,F.b1)); A.c[3]=a.c[3]; return A; }
 inline Pose first(const Frame &F, const Pose &q, const Pose &r) { Pose A=lr(F.s0,r,F.b0)+lr(F.s1,q,F.b0)+lr(F.s0,q,F.b1); A.c[3]=r.c[3]; return A; }
-struct Part { int body; double M[4][4]; double factor = 0; bool com = false, fr = false, top = false, gy = false; V3 g = {0,0,0}, oc = {0,0,0}; int how = 0; V3 axis = {0,0,0}, os = {0,0,0}, ob = {0,0,0}; };
+struct Part { int body; double M[4][4], keep[4][4]; bool off = false; double factor = 0; bool com = false, fr = false, top = false, gy = false; V3 g = {0,0,0}, oc = {0,0,0}; int how = 0; V3 axis = {0,0,0}, os = {0,0,0}, ob = {0,0,0}; };
 enum { NONE, LEFT, BOTH, SPIN, SPINABS, WHOLE, PARENT, TOPM, PARENTJ, BOTHB };
 typedef std::vector<Frame> Frames;
 inline Pose partM(const Pose &a, const Part &b) { Pose G; for (int c=0;c<4;c++) { G.c[c]={0,0,0}; for (int d=0;d<4;d++) G.c[c]=G.c[c]+b.M[d][c]*a.c[d]; } return G; }
@@ -72,7 +72,7 @@ struct Sim {
                 if ((y.kind==BALL||y.kind==RACK)&&iso&&norm(y.com)==0&&leaf[i]) { p.fr=true; p.how=WHOLE; }
                 else if (y.kind==BALL&&leaf[i]&&(k[0]=='N'||!fl)) { double s[3][3],w[3]; for (int a=0;a<3;a++) for (int b=0;b<3;b++) s[a][b]=y.M[a][b]; V3 e[3]; eig3(s,w,e); double md=w[0]+w[1]+w[2]-std::max({w[0],w[1],w[2]})-std::min({w[0],w[1],w[2]}); int best=0; for (int a=1;a<3;a++) if (fabs(w[a]-md)>fabs(w[best]-md)) best=a; if (symmetric(e[best])) { p.fr=true; p.how=SPINABS; p.axis=e[best]; } }
                 else if (y.kind==HINGE&&!(k=="S"&&y.stiffness!=0)) {
-                    bool s=symmetric(y.axis); double ua[3]={y.axis.x,y.axis.y,y.axis.z},Ia=y.M[0][0]+y.M[1][1]+y.M[2][2]; for (int a=0;a<3;a++) for (int b=0;b<3;b++) Ia-=ua[a]*y.M[a][b]*ua[b]; V3 off=cross(y.com,y.axis); bool wheel=k=="S"&&leaf[i]&&y.mass*dot(off,off)<0.1*Ia;
+                    bool s=symmetric(y.axis); double ua[3]={y.axis.x,y.axis.y,y.axis.z},Ia=y.M[0][0]+y.M[1][1]+y.M[2][2]; for (int a=0;a<3;a++) for (int b=0;b<3;b++) Ia-=ua[a]*y.M[a][b]*ua[b]; V3 off=cross(y.com,y.axis); bool wheel=k=="S"&&leaf[i]&&dot(off,off)<1e-20*Ia/y.mass;
                     if (s&&(leaf[i]||k[0]=='H'||k[0]=='N'||k=="S")) { p.fr=true; p.how=abs?SPINABS:SPIN; p.axis=y.axis; }
                     else if (wheel||((k[0]=='H')&&(leaf[i]||k[1]!='l'))) {
                         Part o=p; double u[3]={y.axis.x,y.axis.y,y.axis.z},c[3]={y.com.x,y.com.y,y.com.z},tr=0,aa=0,ca=0; for (int x=0;x<3;x++) { tr+=y.M[x][x]; ca+=c[x]*u[x]; for (int z=0;z<3;z++) aa+=u[x]*y.M[x][z]*u[z]; }
@@ -107,6 +107,13 @@ struct Sim {
         int N=std::max(4,(int)ceil(norm(W)*fabs(t)/0.004)); double k=t/N;
         for (int j=0;j<N && t!=0;j++) { V3 a1=acc(W),a2=acc(W+0.5*k*a1),a3=acc(W+0.5*k*a2),a4=acc(W+k*a3); Q4 d1=dq(z,W),d2=dq(mix(z,d1,k/2),W+0.5*k*a1),d3=dq(mix(z,d2,k/2),W+0.5*k*a2),d4=dq(mix(z,d3,k),W+k*a3); W=W+(k/6)*(a1+2*a2+2*a3+a4); z={z.w+k/6*(d1.w+2*d2.w+2*d3.w+d4.w),z.x+k/6*(d1.x+2*d2.x+2*d3.x+d4.x),z.y+k/6*(d1.y+2*d2.y+2*d3.y+d4.y),z.z+k/6*(d1.z+2*d2.z+2*d3.z+d4.z)}; }
         out=compose(R,qrot(qunit(z))); out.c[3]={0,0,0}; w=mul(out,W); al=mul(out,acc(W));
+    }
+    // the rest of a wheel that turns fast is left out of the step
+    std::vector<double> full_rest;
+    void weigh(double h)
+    {
+        for (size_t k=1;k<np;k++) if (parts[k].body==parts[k-1].body) { Part &p=parts[k]; bool was=p.off,fast=fabs(v[m.b[p.body].v])*h>(was?0.5:1.0)*f.cut; if (fast==was) continue; p.off=fast;
+            if (fast) { memcpy(p.keep,p.M,sizeof p.M); memset(p.M,0,sizeof p.M); } else { memcpy(p.M,p.keep,sizeof p.M); V[k]=V[k-1],A[k]=A[k-1],B[k]=B[k-1]; } E=energy(); }
     }
     void set_rates()
     {
@@ -212,6 +219,7 @@ struct Sim {
         bool ref=(cure&&f.top)||(level>1&&(f.tree||f.ctree)); with_tree=level>1;
         double rho=M.rho,am=(2*rho-1)/(rho+1),af=rho/(rho+1),gm=0.5-am+af,be=(gm+0.5)*(gm+0.5)/4,c=(1-am)/((1-af)*be*h*h),sg=gm/(be*h),ka=1/((1-af)*c);
         Table tb; if (kind==RADAU) tb=radau_table(s); else tb.s=1,tb.c[0]=1;
+        if (f.cut>0) weigh(h);
         set_rates(); t.order2=kind==ORDER2; t.Ec.resize(np); for (size_t k=0;k<np;k++) { t.Ec[k]=rotation(h*parts[k].oc); t.Ec[k].c[3]={0,0,0}; } Frames F0(np),Fx(np); Poses Qz,Q10,Q20,Qx,Qy,Q2s,Q2e; auto frames=[&](double z,Frames &F){ F.resize(np); for (size_t k=0;k<np;k++) { Part p=parts[k]; p.fr=p.fr&&t.fr; F[k]=frame(p,z); } };
         frames(0,F0); reference(ref,0,F0,Qz,Q10,Q20); for (int i=0;i<t.s;i++) { frames(tb.c[i]*h,t.F[i]); reference(ref,tb.c[i]*h,t.F[i],t.Q0[i],t.Q1[i],t.Q2[i]); }
         if (kind==ALPHA&&ref) { frames((am-af)*h,Fx); reference(ref,(am-af)*h,Fx,Qx,Qy,Q2s); frames(h+(am-af)*h,Fx); reference(ref,h+(am-af)*h,Fx,Qx,Qy,Q2e); } else Q2s=Q20,Q2e.assign(np,zero_pose());
