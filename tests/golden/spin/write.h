@@ -1,7 +1,7 @@
 // Golden steps of the decided form, S: every solve at 1e-14, and once more at 1e-12.
 static int write_golden(const char *folder)
 {
-    for (std::string c:{"spinup","wheelarm","wheelarm3","gyro","prop80","lagrange","spinball","top","flip","quad"}) {
+    for (std::string c:{"spinup","wheelarm","wheelarm3","gyro","lagrange","spinball","top","flip","rover","quad"}) {
         Model m; vec q,v; make(c,m,q,v); FILE *f=fopen((std::string(folder)+"/"+c+".json").c_str(),"w"); if (!f) return 1; fprintf(f,"{\"gravity\": [%.17g, %.17g, %.17g],\n \"bodies\": [\n",m.g.x,m.g.y,m.g.z);
         const char *kinds[]={"hinge","slide","ball","translation"};
         for (size_t i=0;i<m.b.size();i++) { auto &b=m.b[i]; fprintf(f,"  {\"parent\": %d, \"joint\": \"%s\", \"position\": [%.17g, %.17g, %.17g], \"axis\": [%.17g, %.17g, %.17g], \"mass\": %.17g, \"com\": [%.17g, %.17g, %.17g], \"inertia_about_com\": [%.17g, %.17g, %.17g, %.17g, %.17g, %.17g], \"damping\": %.17g, \"torque\": %.17g}%s\n",b.parent,kinds[b.kind],b.X.c[3].x,b.X.c[3].y,b.X.c[3].z,b.axis.x,b.axis.y,b.axis.z,b.mass,b.com.x,b.com.y,b.com.z,b.I[0],b.I[1],b.I[2],b.I[3],b.I[4],b.I[5],b.damping,b.tau,i+1<m.b.size()?",":""); }
