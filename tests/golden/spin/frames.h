@@ -4,9 +4,9 @@
 #include "tree.h"
 enum { ORDER2, ALPHA, RADAU };
 struct Form {
-    std::string name = "plain", frame = "plain"; bool top = false, nodd = false, mult = false, tree = false, ctree = false, sym = false, drop = false, law = false, unify = false, guard = true, project = false, perp = false, carried = false, onev = false, restframe = false, norest = false, decided = false; bool uneven = false; double cut = 0;
+    std::string name = "plain", frame = "plain"; bool top = false, nodd = false, mult = false, tree = false, ctree = false, sym = false, drop = false, law = false, unify = false, guard = true, project = false, perp = false, carried = false, onev = false, restframe = false, norest = false, decided = false; bool uneven = false, lump = false, still = false; double cut = 0;
     Form(std::string s) : name(s) { size_t i = 0; bool first = true; while (i <= s.size()) { size_t j = s.find('+', i); if (j == std::string::npos) j = s.size(); std::string w = s.substr(i, j - i); i = j + 1; 
-        if (first) { frame = w; if (w == "S" || w == "Su") mult = carried = perp = decided = true; if (w == "Su") frame = "S", uneven = true, cut = 0.5; } else if (w == "B") top = true; else if (w == "b") top = nodd = true; else if (w == "M") mult = true; else if (w == "C") tree = true; else if (w == "c") ctree = true; else if (w == "y") sym = true; else if (w == "x") drop = true; else if (w == "t") law = true; else if (w == "u") unify = true; else if (w == "g") guard = false; else if (w == "p") project = true; else if (w == "2") {} else if (w == "n") perp = true; else if (w == "e") carried = true; else if (w == "E") onev = true; else if (w == "r") restframe = true; else if (w == "q") norest = true; else if (w.substr(0,3) == "cut") cut = atof(w.c_str() + 3); else { fprintf(stderr, "form %s?\n", w.c_str()); exit(2); } first = false; } }
+        if (first) { frame = w; if (w == "S" || w == "Su") mult = carried = perp = decided = true; if (w == "Sl") mult = carried = perp = decided = true, frame = "S", lump = true; if (w == "Su") frame = "S", uneven = true, cut = 0.5; } else if (w == "B") top = true; else if (w == "b") top = nodd = true; else if (w == "M") mult = true; else if (w == "C") tree = true; else if (w == "c") ctree = true; else if (w == "y") sym = true; else if (w == "x") drop = true; else if (w == "t") law = true; else if (w == "u") unify = true; else if (w == "g") guard = false; else if (w == "p") project = true; else if (w == "2") {} else if (w == "n") perp = true; else if (w == "e") carried = true; else if (w == "E") onev = true; else if (w == "r") restframe = true; else if (w == "q") norest = true; else if (w == "s") still = true; else if (w.substr(0,3) == "cut") cut = atof(w.c_str() + 3); else { fprintf(stderr, "form %s?\n", w.c_str()); exit(2); } first = false; } }
 };
 struct Method { int kind = RADAU, s = 2; double rho = 0; };
 inline Method method_of(std::string s) { Method M; M.kind = s == "order2" ? ORDER2 : s.substr(0, 5) == "alpha" ? ALPHA : RADAU; if (M.kind == RADAU) M.s = s[5] - '0'; if (M.kind == ALPHA) M.rho = atof(s.c_str() + 5); return M; }
@@ -41,7 +41,7 @@ struct Frame { Pose s0,s1,s2,b0,b1,b2; };
 // second derivative of Es Q Eb from Q, Q', Q''; first derivative
 inline Pose second(const Frame &F, const Pose &q, const Pose &r, const Pose &a) { Pose A=lr(F.s0,a,F.b0)+lr(F.s2,q,F.b0)+lr(F.s0,q,F.b2)+2.0*(lr(F.s1,r,F.b0)+lr(F.s0,r,F.b1)+lr(F.s1,q,F.b1)); A.c[3]=a.c[3]; return A; }
 inline Pose first(const Frame &F, const Pose &q, const Pose &r) { Pose A=lr(F.s0,r,F.b0)+lr(F.s1,q,F.b0)+lr(F.s0,q,F.b1); A.c[3]=r.c[3]; return A; }
-struct Part { int body; double M[4][4], keep[4][4]; bool off = false; double factor = 0; bool com = false, fr = false, top = false, gy = false; V3 g = {0,0,0}, oc = {0,0,0}; int how = 0; V3 axis = {0,0,0}, os = {0,0,0}, ob = {0,0,0}; };
+struct Part { bool carrier=false; V3 lcom={0,0,0}; double lI[3][3]; int body; double M[4][4], keep[4][4]; bool off = false; double factor = 0; bool com = false, fr = false, top = false, gy = false; V3 g = {0,0,0}, oc = {0,0,0}; int how = 0; V3 axis = {0,0,0}, os = {0,0,0}, ob = {0,0,0}; };
 enum { NONE, LEFT, BOTH, SPIN, SPINABS, WHOLE, PARENT, TOPM, PARENTJ, BOTHB };
 typedef std::vector<Frame> Frames;
 inline Pose partM(const Pose &a, const Part &b) { Pose G; for (int c=0;c<4;c++) { G.c[c]={0,0,0}; for (int d=0;d<4;d++) G.c[c]=G.c[c]+b.M[d][c]*a.c[d]; } return G; }
@@ -49,7 +49,7 @@ inline void eig3(double A[3][3], double w[3], V3 e[3]) { double V[3][3]={{1,0,0}
 struct Sim {
     const Model &m; Method M; Form f; vec q,v,r,a,b,gain; std::vector<Part> parts; Poses T; Twists S; Poses V,A,B; Counts n; double created=0,E=0,asize=0; size_t np,nb;
     std::vector<char> leaf,freeleaf; bool with_tree=false;
-    V3 comof(const Part &p) const { return m.b[p.body].com; }
+    V3 comof(const Part &p) const { return p.carrier?p.lcom:m.b[p.body].com; }
     Pose at(const Part &p, const Pose &T) const { Pose X=T; if (p.com) X.c[3]=X.c[3]+mul(T,comof(p)); return X; }
     void build()
     {
@@ -85,8 +85,20 @@ struct Sim {
             if (f.ctree&&!p.com&&!p.fr) tocom();
             parts.push_back(p);
         }
-        np=parts.size();
+        np=parts.size(); if (f.lump) lump();
     }
+    // a free body whose children are all wheels: their masses become its own
+    void lump()
+    {
+        for (size_t i=0;i<nb;i++) { const Body &y=m.b[i]; if (!(y.kind==BALL&&y.parent>=0&&m.b[y.parent].kind==TRANS)||leaf[i]) continue; bool all=true; std::vector<size_t> kids; size_t own=np;
+            for (size_t k=0;k<np;k++) { if (parts[k].body==(int)i) own=k; if (m.b[parts[k].body].parent==(int)i) { if (parts[k].gy&&parts[k].how==SPINABS&&leaf[parts[k].body]) kids.push_back(k); else all=false; } } if (!all||own==np) continue;
+            Part &p=parts[own]; double M[4][4]; memcpy(M,y.M,sizeof M); double It[3][3]={{0}};
+            for (size_t k:kids) { Part &w=parts[k]; const Body &z=m.b[w.body]; V3 r=mul(z.X,z.com)+z.X.c[3]; double q[4]={r.x,r.y,r.z,1},c[3]={z.com.x,z.com.y,z.com.z}; for (int a=0;a<4;a++) for (int b=0;b<4;b++) M[a][b]+=z.mass*q[a]*q[b]; for (int a=0;a<3;a++) { for (int b=0;b<3;b++) w.M[a][b]-=z.mass*c[a]*c[b]; w.M[a][3]=w.M[3][a]=0; } w.M[3][3]=0;
+                V3 ax=mul(rot_only(z.X),z.axis); double A[3]={ax.x,ax.y,ax.z},ti=0,ia=0; for (int a=0;a<3;a++) ti+=w.M[a][a]; double u[3]={z.axis.x,z.axis.y,z.axis.z}; for (int a=0;a<3;a++) for (int b=0;b<3;b++) ia+=u[a]*w.M[a][b]*u[b]; double Iax=ti-ia,Itr=(ti+ia)/2; (void)Iax; for (int a=0;a<3;a++) for (int b=0;b<3;b++) It[a][b]+=(a==b?Itr:0)-Itr*A[a]*A[b]; }
+            double ms=M[3][3]; p.lcom={M[0][3]/ms,M[1][3]/ms,M[2][3]/ms}; double c[3]={p.lcom.x,p.lcom.y,p.lcom.z},tr=0; for (int a=0;a<3;a++) { for (int b=0;b<3;b++) M[a][b]-=ms*c[a]*c[b]; M[a][3]=M[3][a]=0; } for (int a=0;a<3;a++) tr+=M[a][a]; for (int a=0;a<3;a++) for (int b=0;b<3;b++) p.lI[a][b]=(a==b?tr:0)-M[a][b]+It[a][b];
+            memcpy(p.M,M,sizeof M); p.com=p.carrier=p.fr=true; p.how=TOPM; p.gy=false; }
+    }
+    V3 wheels(size_t i) const { V3 g={0,0,0}; for (auto &w:parts) if (m.b[w.body].parent==(int)i&&w.gy) { const Body &z=m.b[w.body]; g=g+mul(rot_only(z.X),w.g); } return g; }
     Sim(const Model &mm, Method me, Form ff, vec q0, vec v0) : m(mm),M(me),f(ff),q(q0),v(v0),r(v0),gain(mm.nv) {
         build(); kinematics(m,q,T,S); rigid(); start(); E=energy(); }
     void rigid() { Poses x,y; bias_motion(m,T,S,v,x,y); V.resize(np); for (size_t k=0;k<np;k++) V[k]=at(parts[k],x[parts[k].body]); }
@@ -100,8 +112,8 @@ struct Sim {
     // orientation, rate and its derivative of a free body after t, from T, w
     void freetop(size_t i, double t, Pose R, V3 &w, V3 &al, Pose &out) const
     {
-        const Body &y=m.b[i]; R.c[3]={0,0,0}; V3 W=back(R,w); Q4 z={1,0,0,0}; double I[3][3]={{y.I[0],y.I[3],y.I[4]},{y.I[3],y.I[1],y.I[5]},{y.I[4],y.I[5],y.I[2]}}; vec Iv; for (auto &row:I) for (double e:row) Iv.push_back(e);
-        auto acc=[&](V3 W) { V3 L={I[0][0]*W.x+I[0][1]*W.y+I[0][2]*W.z,I[1][0]*W.x+I[1][1]*W.y+I[1][2]*W.z,I[2][0]*W.x+I[2][1]*W.y+I[2][2]*W.z},g=cross(L,W); vec o,e={g.x,g.y,g.z}; lu_solve(Iv,e,o,3); return V3{o[0],o[1],o[2]}; };
+        const Body &y=m.b[i]; R.c[3]={0,0,0}; V3 W=back(R,w); Q4 z={1,0,0,0}; double I[3][3]={{y.I[0],y.I[3],y.I[4]},{y.I[3],y.I[1],y.I[5]},{y.I[4],y.I[5],y.I[2]}}; V3 gw={0,0,0}; for (auto &p:parts) if (p.carrier&&p.body==(int)i) { memcpy(I,p.lI,sizeof I); if (!f.still) gw=wheels(i); } vec Iv; for (auto &row:I) for (double e:row) Iv.push_back(e);
+        auto acc=[&](V3 W) { V3 L={I[0][0]*W.x+I[0][1]*W.y+I[0][2]*W.z,I[1][0]*W.x+I[1][1]*W.y+I[1][2]*W.z,I[2][0]*W.x+I[2][1]*W.y+I[2][2]*W.z},g=cross(L+gw,W); vec o,e={g.x,g.y,g.z}; lu_solve(Iv,e,o,3); return V3{o[0],o[1],o[2]}; };
         auto dq=[&](Q4 z,V3 W) { return qmul(z,{0,W.x/2,W.y/2,W.z/2}); };
         auto mix=[](Q4 a,Q4 b,double s) { return Q4{a.w+s*b.w,a.x+s*b.x,a.y+s*b.y,a.z+s*b.z}; };
         int N=std::max(4,(int)ceil(norm(W)*fabs(t)/0.004)); double k=t/N;
