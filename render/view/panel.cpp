@@ -100,7 +100,8 @@ static void draw_clock(panel_state *s)
         float at = (float)v->time;
         if (ImGui::SliderFloat("time", &at, (float)s->first, (float)s->last, "%.3f s")) s->seek = true, s->time = at;
     }
-    if (!s->recorded && s->last > 0 && v->time > s->last) ImGui::Text("after the scene's duration of %g s: it goes on", s->last);
+    if (!s->recorded && s->last > 0 && v->time > s->last)
+        ImGui::TextWrapped("after the scene's duration of %g s: it goes on", s->last);
     if (v->late) ImGui::TextColored(ImVec4(1, 0.7f, 0.3f, 1), "steps take longer than they last: the clock is slowed down");
 }
 
@@ -412,7 +413,8 @@ void panel_draw(panel_state *s, panel_value value, void *context)
         ImGui::End();
     }
     if (s->help) draw_help(s);
-    if (s->trouble[0]) draw_message("trouble", "The scene's file has errors; what it was before runs on:", s->trouble, unit, false, s->open);
+    if (s->trouble[0])
+        draw_message("trouble", "The scene's file has errors; what it was before runs on:", s->trouble, unit, false, s->open);
     for (int k = 0; k < s->runs && !s->trouble[0]; k++) {
         char text[900];
         if (!s->view->run[k].stands) continue;
