@@ -203,6 +203,13 @@ FN real group_way(const lane_point_load *group, const body_place *from, const bo
     return fmadd(rset(group->ball[3]), root(dot(x, x) + dot(y, y) + dot(z, z)), root(dot(way, way)));
 }
 
+/// What that is uncertain by.
+FN real way_rounding(const lane_point_load *group, const body_place *at)
+{
+    const vec3 x = mul_add(at->p, at->R, const3(group->ball));
+    return rset(GAP_ROUNDING) * (magnitude(x.x) + magnitude(x.y) + magnitude(x.z) + rset(group->ball[3]));
+}
+
 /// Whether a group that was clear of everything as the step began cannot have come near by that way.
 FN bool keeps_clear(const load_watch *first, real way)
 {
@@ -310,7 +317,7 @@ KERNEL void watch_start(const lane_model *m, const placement *T, const vec3 *p, 
         first->some = first->seen = first->felt = false;
         const real way = group_way(s, &from[s->body], &at);
         if (!felt && !bent && !any_of(not_(lt(way, first->whole)))) {
-            first->whole = first->whole * rset(1 - 1e-12) - way;  // a share for the rounding of the way
+            first->whole = first->whole - way - way_rounding(s, &at);
             first->idle = s->group, k = end - 1;
             continue;
         }
