@@ -162,7 +162,7 @@ KERNEL void wind_ahead(const lane_model *m, const position_state *S, real h, rea
     clock_now(m, h, 1);
 }
 
-/// Sets the solve's weights and aims, from the state.
+/// Sets the solve's weights and aims, from the state as it is seen from the frames of wheels.
 KERNEL void aim_alpha(const lane_model *m, const alpha_rule *rule, const position_state *S, position_work *P)
 {
     solve *W = &P->W;
@@ -173,6 +173,8 @@ KERNEL void aim_alpha(const lane_model *m, const alpha_rule *rule, const positio
         const real *V = (const real *)&S->V[i], *A = (const real *)&S->A[i], *B = (const real *)&S->B[i];
         if (flags & (BODY_MASS | BODY_LOAD)) find_aims(r, RATE_NUMBERS, V, A, B, (real *)&P->aim[i]);
         if (flags & BODY_LOAD) find_drifts(r, RATE_NUMBERS, V, A, (real *)&P->drift[i]);
+        if (flags & BODY_LOAD && W->turn.from)  // dampers go by h R~ [s] beyond it, and R~ [s] is its rate
+            P->drift[i].R = mat3_add_scaled(P->drift[i].R, times_skew(W->turn.from[i], W->turn.spin[i]), r->h - rset(1) / r->s);
     }
     find_aims(r, m->nv, S->rate, S->a, S->b, P->aim_rate);
     find_drifts(r, m->nv, S->rate, S->a, P->slack);
@@ -205,10 +207,11 @@ KERNEL void aim_wrenches(const lane_model *m, const alpha_rule *r, const positio
         const lane_point_load *load = &m->loads[k];
         load_state *at = &W->held[k];
         if (!load->flags || load->flags & LOAD_TOUCHES) continue;
-        const mat3 R = W->start[load->body].R, V = S->V[load->body].R, ahead = mat3_add_scaled(R, V, r->h);
+        const mat3 R = chord_from(W, load->body), V = S->V[load->body].R, ahead = mat3_add_scaled(R, V, r->h);
         at->F = load_force(m, load, ahead), at->T = load_torque(m, load, ahead), at->axis = load_axis(load, ahead);
         if (load->flags & LOAD_SLIPS) {  // its law wants a unit vector, and the current is that of where the point will be
-            const vec3 way = scale(mul_add(S->V[load->body].p, V, load3(load->point)), r->h);
+            vec3 way = scale(mul_add(S->V[load->body].p, V, load3(load->point)), r->h);
+            if (W->turn.from) way = add(way, sub(mul(R, load3(load->point)), mul(W->start[load->body].R, load3(load->point))));
             if (load->flags & LOAD_AXIAL) at->axis = scale(at->axis, rset(1) / root(dot(at->axis, at->axis)));
             at->stream = stream_now(m, load, add(at->gap, way));
         }
@@ -221,12 +224,12 @@ KERNEL void aim_wrenches(const lane_model *m, const alpha_rule *r, const positio
 FN void aim_plainly(const position_state *S, real h, position_work *P)
 {
     set_step_size(&P->W, h);
-    P->W.V = S->V, P->W.in.rate = S->rate, P->W.in.slack = P->W.in.half_turn = P->W.in.push = P->W.in.wind = NULL;
+    P->W.in.rate = S->rate, P->W.in.slack = P->W.in.half_turn = P->W.in.push = P->W.in.wind = NULL;
     P->W.drift = NULL;
 }
 
 /// Poses do not see whole turns, and the next guess goes by the joints' rates: takes a whole turn off hinges that nothing holds,
-/// in the lanes `where`. Returns where there was one.
+/// in the lanes `where`; off wheels, of what they have turned beyond their rate. Returns where there was one.
 FN mask unwind(const lane_model *m, position_work *P, mask where)
 {
     const real turn = rset(6.283185307179586);
@@ -234,9 +237,9 @@ FN mask unwind(const lane_model *m, position_work *P, mask where)
     for (int i = 0; i < m->nbody && !P->W.in.tau; i++) {
         const lane_body *b = &m->bodies[i];
         if (b->kind != JOINT_REVOLUTE || (b->flags & (BODY_PASSIVE | BODY_ARMATURE))) continue;
-        const real u = P->u[b->vadr];
-        real way = sel(gt(u, rset(0.5) * turn), u - turn, u);
-        way = sel(lt(way, rset(-0.5) * turn), way + turn, way);
+        const real u = P->u[b->vadr], off = is_wheel(b) ? u - P->W.in.h * P->W.in.rate[b->vadr] : u;
+        real way = sel(gt(off, rset(0.5) * turn), u - turn, u);
+        way = sel(lt(off, rset(-0.5) * turn), u + turn, way);
         P->x[b->qadr] = sel(where, P->x[b->qadr] + (way - u), P->x[b->qadr]), P->u[b->vadr] = sel(where, way, u);
         turned = either(turned, both(where, lt(rset(0), magnitude(way - u))));
     }
@@ -249,18 +252,20 @@ typedef struct {
     real *rate, *a;
 } alpha_end;
 
-/// The end of the step that P has solved.
-KERNEL void end_rates_of_alpha(const lane_model *m, const alpha_rule *rule, const position_state *S, position_work *P,
+/// The end of the step that P has solved; A as it is seen from the frames of wheels.
+KERNEL void end_rates_of_alpha(const lane_model *m, const alpha_rule *rule, const position_state *state, position_work *P,
                                const alpha_end *E)
 {
     const solve *W = &P->W;
+    const position_state seen = seen_from_frames(state, W), *const S = &seen;
     const alpha_rule own = *rule, *const r = &own;
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         joint_increment(b, S->q, P, E->a + b->vadr);
         if (!(b->flags & (BODY_MASS | BODY_LOAD))) continue;
-        E->A[i] = chord_rate(W->start[i].R, W->now[i].R, W->body[i].dp, rset(1));
+        E->A[i] = chord_rate(chord_from(W, i), W->now[i].R, W->body[i].dp, rset(1));
         find_ends(r, RATE_NUMBERS, (const real *)&S->V[i], (const real *)&S->A[i], (real *)&E->A[i], (real *)&E->V[i]);
+        E->V[i] = leave_frame(b, &W->turn, i, W->now[i].R, E->V[i]);
     }
     find_ends(r, m->nv, S->rate, S->a, E->a, E->rate);
 }
@@ -272,10 +277,11 @@ KERNEL void end_rates_of_alpha(const lane_model *m, const alpha_rule *rule, cons
 ///
 /// and an aim that is off by e moves the end of the step by x, H x = c S' e M, with the Hessian H of its energy: where forces are
 /// stiff, by little. (docs/theory.md 4.9) w [nbody]: scratch. In the lanes `where`; uses up W->sum.
-KERNEL void error_of_alpha(const lane_model *m, const alpha_rule *rule, const position_state *S, position_work *P,
+KERNEL void error_of_alpha(const lane_model *m, const alpha_rule *rule, const position_state *state, position_work *P,
                            const alpha_end *E, wrench *w, mask where, real *x)
 {
     solve *W = &P->W;
+    const position_state seen = seen_from_frames(state, W), *const S = &seen;
     const alpha_rule own = *rule, *const r = &own;
     real dropped = rset(0);
     for (int k = 0; k < m->nv; k++) x[k] = r->c * fmadd(r->e_new, E->a[k], fmadd(r->e_A, S->a[k], r->e_B * S->b[k]));
@@ -295,13 +301,28 @@ KERNEL void error_of_alpha(const lane_model *m, const alpha_rule *rule, const po
     sweep_solve(m, W, &P->sweep, x, w, W->sum, x);
 }
 
+/// Body i, a wheel, of commit_alpha().
+FN void commit_wheel(const alpha_rule *r, position_state *S, const position_work *P, const alpha_end *E, mask where, int i)
+{
+    const turning_frames *const T = &P->W.turn;
+    const mat3 G = turning_change(P->W.now[i].R, E->V[i].R, T->spin[i]);
+    rate_pose A = E->A[i], B = rate_sum(rate_sum(rate_scale(A, r->b_new), T->A[i], r->b_A), T->B[i], negate(r->b_B));
+    A.R = mat3_add(A.R, G), B.R = mat3_add(B.R, G);
+    S->V[i] = sel_rate(where, E->V[i], S->V[i]), S->A[i] = sel_rate(where, A, S->A[i]), S->B[i] = sel_rate(where, B, S->B[i]);
+}
+
 /// Makes the solution in P, which ends with E, the state, in the lanes `where`; `all` and `whole` as of commit_step().
 KERNEL void commit_alpha(const lane_model *m, const alpha_rule *r, position_state *S, position_work *P, const alpha_end *E,
                          mask where, bool all, mask whole)
 {
     const real b_new = r->b_new, b_A = r->b_A, b_B = r->b_B;
+    const turning_frames *const T = &P->W.turn;
     for (int i = 0; i < m->nbody; i++) {
         if (!(m->bodies[i].flags & (BODY_MASS | BODY_LOAD))) continue;
+        if (T->from && is_wheel(&m->bodies[i])) {
+            commit_wheel(r, S, P, E, where, i);
+            continue;
+        }
         const real *V1 = (const real *)&E->V[i], *A1 = (const real *)&E->A[i];
         real *__restrict__ V = (real *)&S->V[i], *__restrict__ A = (real *)&S->A[i], *__restrict__ B = (real *)&S->B[i];
         for (int k = 0; k < RATE_NUMBERS; k++) {
@@ -318,13 +339,19 @@ KERNEL void commit_alpha(const lane_model *m, const alpha_rule *r, position_stat
     commit_placements(m, S, P, where, all);
 }
 
-/// After a step of order 2 in the place of one of alpha, from the velocities `V` [nbody] and `rate` [nv]: accelerations that
-/// carry on from it, in the lanes `where`. They balance the forces, and one such step in a run costs no order.
-KERNEL void restart_alpha(const lane_model *m, real h, const rate_pose *V, const real *rate, position_state *S, mask where)
+/// After a step of order 2 in the place of one of alpha, from the velocities `V` [nbody] and `rate` [nv], as seen from the frames
+/// of wheels: accelerations that carry on from it, in the lanes `where`. They balance the forces, and one such step in a run costs no
+/// order. R [nbody]: at its end.
+KERNEL void restart_alpha(const lane_model *m, const turning_frames *T, const placement *R, real h, const rate_pose *V,
+                          const real *rate, position_state *S, mask where)
 {
     const real inv_h = rset(1) / h;
     for (int i = 0; i < m->nbody; i++) {
-        const rate_pose A = rate_scale(rate_sum(S->V[i], V[i], rset(-1)), inv_h);
+        rate_pose A = rate_scale(rate_sum(S->V[i], V[i], rset(-1)), inv_h);
+        if (T->from && is_wheel(&m->bodies[i])) {
+            const mat3 turns = times_skew(R[i].R, T->spin[i]);
+            A.R = mat3_add(mat3_add_scaled(A.R, turns, negate(inv_h)), turning_change(R[i].R, S->V[i].R, T->spin[i]));
+        }
         S->A[i] = sel_rate(where, A, S->A[i]), S->B[i] = sel_rate(where, A, S->B[i]);
     }
     for (int k = 0; k < m->nv; k++) {

@@ -30,6 +30,7 @@
 #include "contact/rolling.h"
 #include "integrators/joint_terms.h"
 #include "integrators/force_unit.h"
+#include "integrators/turning_frame.h"
 
 /// What a body keeps through a step.
 typedef struct {
@@ -47,12 +48,6 @@ typedef struct {
     vec3 b;
     wrench w;  // of the body alone
 } iterate_body;
-
-/// The Euclidean velocity of a body.
-typedef struct {
-    mat3 R;
-    vec3 p;
-} rate_pose;
 
 /// A contact point at the end of a step, and what its dampers and friction take in it, J: what slides, what turns.
 typedef struct {
@@ -73,6 +68,7 @@ typedef struct {
     const rate_pose *drift;  // [nbody] where bodies go without being braked by loads; NULL: nowhere
     placement *start;    // at q
     placement *now;      // at x
+    turning_frames turn;
     step_body *step;
     real *reach;  // (force_unit.h)
     iterate_body *body;
@@ -99,6 +95,9 @@ typedef struct {
     bool stands;    // no lane has moved since all that was evaluated
     mask too_far;   // an increment is ambiguous (joint_terms.h)
 } solve;
+
+/// The axes of body i from which its chord goes.
+FN mat3 chord_from(const solve *W, int i) { return W->turn.from ? W->turn.from[i] : W->start[i].R; }
 
 FN void set_step_size(solve *W, real h)
 {
@@ -189,7 +188,7 @@ KERNEL void start_step(const lane_model *m, solve *W)
         step_body *s = &W->step[i];
         s->unit = force_unit(m, b, W->reach[i], k2), s->link = link_unit(m, b, W->reach[i], k2);
         if (!(b->flags & BODY_MASS)) continue;
-        const mat3 R = W->start[i].R;
+        const mat3 R = chord_from(W, i);
         const rate_pose *V = &W->V[i];
         const sym3 S = load_sym(given(b)->S);
         mat3 Y;
@@ -299,8 +298,22 @@ FN real add_drag(body_load *L, const lane_point_load *s, load_state *at, vec3 ar
     return drag_potential(s, &D, slip) / in->drag;
 }
 
-/// How the body i has turned since the start of the step, R R_k'.
-FN mat3 turned_body(const solve *W, int i) { return mmul(W->now[i].R, transposed(W->start[i].R)); }
+/// How the body i has turned since the start of the step, R R_k'; of one with a frame, beyond that.
+FN mat3 turned_body(const solve *W, int i) { return mmul(W->now[i].R, transposed(chord_from(W, i))); }
+
+/// What the chord of a point of body i, fixed in it at `point`, has beyond the way that its velocity says, if the body goes on
+/// as its frame does.
+FN vec3 beyond_arc(const solve *W, int i, vec3 point)
+{
+    const mat3 R = W->turn.from[i];
+    return sub(mul(R, sub_scaled(point, cross(W->turn.spin[i], point), W->in.h)), mul(W->start[i].R, point));
+}
+
+/// The way u of a load's point, as dampers have it.
+FN vec3 way_of_load(const solve *W, const lane_point_load *s, vec3 u)
+{
+    return W->turn.from ? sub(u, beyond_arc(W, s->body, load3(s->point))) : u;
+}
 
 /// The gap of load k, a contact point, at the start of the step.
 FN real gap_before(const lane_model *m, const solve *W, int k)
@@ -316,9 +329,12 @@ FN touch contact_of(const lane_model *m, const solve *W, int k, surface_point no
     const lane_point_load *s = &m->loads[k];
     const vec3 *const face = s->surface ? &W->face[s->contact] : NULL;
     touch c = touch_of(s, gap_before(m, W, k), now, W->held[k].gap, arm, Qt, u, W->slip[s->contact], face);
+    if (W->turn.from)  // the surface goes on an arc
+        c.s = add(c.s, scale(cross(c.face, mul(W->turn.from[s->body], W->turn.spin[s->body])), s->radius * W->in.h));
     if (W->drift) {
         const rate_pose *D = &W->drift[s->body];
-        const vec3 drift = mul_add(D->p, D->R, load3(s->point)), rolls = mul(W->start[s->body].R, tmul(D->R, c.face));
+        vec3 drift = mul_add(D->p, D->R, load3(s->point)), rolls = mul(chord_from(W, s->body), tmul(D->R, c.face));
+        if (W->turn.from) drift = add(drift, beyond_arc(W, s->body, load3(s->point)));
         const vec3 n = s->surface ? W->begun[s->contact].n : c.n;
         c.from = sel(lt(c.before, rset(0)), negate(c.before + dot(n, drift)), rset(0));
         c.rest = add(c.rest, along_ground(c.face, add_scaled(drift, rolls, s->radius)));
@@ -340,7 +356,7 @@ FN turned_touch turned_in(const lane_model *m, const solve *W, int k, const touc
     const lane_point_load *s = &m->loads[k];
     vec3 drift = zero3();
     if (W->drift) {  // of the axes: half the sum of R_k e x D e
-        const mat3 R = W->start[s->body].R, D = W->drift[s->body].R;
+        const mat3 R = chord_from(W, s->body), D = W->drift[s->body].R;
         drift = scale(add(add(cross(R.x, D.x), cross(R.y, D.y)), cross(R.z, D.z)), rset(0.5));
     }
     return turned_at(c->Qt, W->slip[turn_slot(m, s)], drift);
@@ -430,7 +446,8 @@ KERNEL real find_loads(const lane_model *m, solve *W, int i, bool curves, body_l
             }
             continue;
         }
-        const vec3 w = W->drift ? sub(u, mul_add(W->drift[i].p, W->drift[i].R, load3(s->point))) : u;
+        vec3 w = way_of_load(W, s, u);
+        if (W->drift) w = sub(w, mul_add(W->drift[i].p, W->drift[i].R, load3(s->point)));
         if (s->flags & LOAD_SLIPS) {
             E = E + add_drag(&L, s, &W->held[k], arm, w, &W->in);
             continue;
@@ -446,7 +463,7 @@ KERNEL real find_loads(const lane_model *m, solve *W, int i, bool curves, body_l
             add_axial_block(&L, arm, at->axis, e);
         }
         if (!(s->flags & LOAD_TURNS)) continue;
-        const terms3 e = torque_terms(at->T, W->start[i].R, W->now[i].R);
+        const terms3 e = torque_terms(at->T, chord_from(W, i), W->now[i].R);
         L.w.n = mul_add(L.w.n, W->now[i].R, e.g);
         if (curves) L.P.A = sym_add(L.P.A, turn(W->now[i].R, e.k));
         E = E + e.E, W->too_far = either(W->too_far, e.too_far);
@@ -488,7 +505,7 @@ FN real evaluate_terms(const lane_model *m, const lane_body *b, solve *W, int i)
     if (b->nv == 1) {
         const potential1 t = joint_terms1(m, b, &W->in);
         W->terms[i].g.x = t.g, W->terms[i].k.xx = t.k;
-        if (winds(b)) W->too_far = either(W->too_far, gt(magnitude(W->in.u[b->vadr]), rset(HALF_TURN)));
+        if (winds(b)) W->too_far = either(W->too_far, winds_on(b, W->in.u[b->vadr], W->in.h * W->in.rate[b->vadr]));
         return t.E;
     }
     const terms3 t = W->terms[i] = joint_terms3(m, b, &W->in);

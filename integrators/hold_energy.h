@@ -52,9 +52,9 @@ FN void book(tree_books *B, real before, real after)
 }
 
 /// The mean Euclidean rate of body i over the part.
-FN rate_pose part_chord(const solved_part *Q, int i)
+FN rate_pose part_chord(const lane_body *b, const solved_part *Q, int i)
 {
-    if (!Q->more) return chord_rate(Q->one->W.start[i].R, Q->one->W.now[i].R, Q->one->W.body[i].dp, Q->one->W.in.inv_h);
+    if (!Q->more) return chord_velocity_of(b, &Q->one->W, i);
     const stages *W = &Q->more->W;
     const stage_body *end = &W->body[(i + 1) * W->table->stages - 1];
     return chord_rate(W->start[i].R, end->T.R, end->dp, W->in.inv_h);
@@ -77,7 +77,7 @@ FN real book_motion(tree_books *B, const lane_model *m, const lane_body *b, cons
         }
     }
     if (!(b->flags & BODY_MASS)) return kinetic;
-    const rate_pose chord = part_chord(Q, i), *const V = Q->V ? &Q->V[i] : &chord;
+    const rate_pose chord = part_chord(b, Q, i), *const V = Q->V ? &Q->V[i] : &chord;
     const real after = half * twice_kinetic(b, V);
     const vec3 c = load3(given(b)->h), way = add_scaled(mul(chord.R, c), chord.p, given(b)->mass);
     book(B, half * twice_kinetic(b, &S->V[i]), after);

@@ -20,6 +20,7 @@
 #include "forces/joint_elements.h"
 #include "forces/joint_friction.h"
 #include "forces/motors.h"
+#include "integrators/turning_frame.h"
 
 /// Those of a joint of several degrees of freedom: a ball (gradient by turns in body axes, exponential chart) or a translation
 /// (world axes).
@@ -48,6 +49,9 @@ typedef struct {
 /// take energy from nowhere.
 #define HALF_TURN 3.1
 FN bool winds(const lane_body *b) { return (b->flags & (BODY_SPRING | BODY_SERVO | BODY_FRICTION)) && about_z(b->kind); }
+
+/// Where the increment u of a hinge is: a wheel's is found from where it would have come to without forces, `on`.
+FN mask winds_on(const lane_body *b, real u, real on) { return gt(magnitude(is_wheel(b) ? u - on : u), rset(HALF_TURN)); }
 
 /// The motor of a body in a step, with what its integral term will have come to at the end. (forces/integral_terms.h)
 FN lane_motor motor_in_step(const lane_model *m, const lane_body *b, const terms_input *in)

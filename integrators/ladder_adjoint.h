@@ -177,7 +177,7 @@ KERNEL mask touching_part(const lane_model *m, const ctn_batch_config *cfg, real
 KERNEL mask find_kept_of_stages(const lane_model *m, const position_state *before, ladder_adjoint *A)
 {
     stage_work *P = &A->again.more;
-    for (int i = 0; i < m->nbody; i++) P->rate[i] = end_rate(P, i);
+    for (int i = 0; i < m->nbody; i++) P->rate[i] = end_rate(&m->bodies[i], P, i);
     clock_now(m, P->W.in.h, 1);
     const solved_part Q = solution_with(m, &A->again, end_rates(m, P));
     find_kept(m, before, &Q, P->W.in.h, A->hold.kept);

@@ -123,6 +123,48 @@ FN void start_from(const position_state *S, const real *tau, solve *W)
     W->slip = S->slip, W->press = S->press;
 }
 
+/// The state S, from which a step of size h begins, as it is seen from the frames of wheels. After set_step_size(); placements of the
+/// start are in W. (turning_frame.h)
+KERNEL position_state see_from_frames(const lane_model *m, const position_state *S, solve *W)
+{
+    position_state seen = *S;
+    const turning_frames *const T = &W->turn;
+    if (!T->from) return seen;
+    seen.V = T->V;
+    if (S->A) seen.A = T->A, seen.B = T->B;
+    for (int i = 0; i < m->nbody; i++) {
+        const lane_body *b = &m->bodies[i];
+        const mat3 R = T->from[i] = W->start[i].R;
+        T->spin[i] = zero3(), T->V[i] = S->V[i];
+        if (S->A) T->A[i] = S->A[i], T->B[i] = S->B[i];
+        if (!is_wheel(b)) continue;
+        const vec3 s = T->spin[i] = spin_of(R, S->V[i].R);
+        const mat3 E = spun(s, W->in.h), V = S->V[i].R;
+        T->from[i] = mmul(R, E), T->V[i].R = mmul(mat3_add_scaled(V, times_skew(R, s), rset(-1)), E);
+        if (!S->A) continue;
+        const mat3 G = turning_change(R, V, s);
+        T->A[i].R = mmul(mat3_add_scaled(S->A[i].R, G, rset(-1)), E), T->B[i].R = mmul(mat3_add_scaled(S->B[i].R, G, rset(-1)), E);
+    }
+    return seen;
+}
+
+/// The same after it has been found, as `seen`.
+FN position_state seen_from_frames(const position_state *S, const solve *W)
+{
+    position_state seen = *S;
+    if (!W->turn.from) return seen;
+    seen.V = W->turn.V;
+    if (S->A) seen.A = W->turn.A, seen.B = W->turn.B;
+    return seen;
+}
+
+/// The velocity V of body i at the end of a step, seen from its frame, as it is in space; R: its axes there.
+FN rate_pose leave_frame(const lane_body *b, const turning_frames *T, int i, mat3 R, rate_pose V)
+{
+    if (T->from && is_wheel(b)) V.R = mat3_add(V.R, times_skew(R, T->spin[i]));
+    return V;
+}
+
 /// The lanes `rest` begin at q, the start of the step. Of one stage.
 FN void rest_at(const lane_model *m, const real *q, mask rest, real *x, real *u, real *base, real *base_u)
 {
@@ -443,6 +485,13 @@ FN rate_pose chord_rate(mat3 A, mat3 B, vec3 dp, real s)
     return V;
 }
 
+/// The Euclidean velocity of body i at the end of a step of order 2.
+FN rate_pose chord_velocity_of(const lane_body *b, const solve *W, int i)
+{
+    const mat3 R = W->now[i].R;
+    return leave_frame(b, &W->turn, i, R, chord_rate(chord_from(W, i), R, W->body[i].dp, W->in.inv_h));
+}
+
 FN rate_pose zero_rate(void)
 {
     rate_pose V;
@@ -492,7 +541,6 @@ KERNEL void commit_step(const lane_model *m, position_state *S, position_work *P
     const real s = W->in.inv_h;
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
-        const placement *t = &W->now[i], *k = &W->start[i];
         real u[3];
         joint_increment(b, S->q, P, u);
         for (int j = 0; j < b->nv; j++) {
@@ -503,7 +551,7 @@ KERNEL void commit_step(const lane_model *m, position_state *S, position_work *P
         }
         if (b->flags & BODY_MASS) {
             rate_pose *V = &S->V[i];
-            *V = sel_rate(where, chord_rate(k->R, t->R, W->body[i].dp, s), *V);
+            *V = sel_rate(where, chord_velocity_of(b, W, i), *V);
         }
     }
     commit_placements(m, S, P, where, all);

@@ -27,7 +27,7 @@
 typedef struct {
     placement T;
     vec3 dp;   // p - p_k
-    mat3 W;    // S R'
+    mat3 W;    // S R', of a wheel S B'
     vec3 c;    // R c, world axes
     sym3 A;    // tr K - sym K
     vec3 b;    // the first moment of the block: k_i c_i - f / 2
@@ -58,6 +58,7 @@ typedef struct {
     stage_input in;
     const rate_pose *V;      // [nbody] carried
     const placement *start;  // [nbody] at q
+    stage_frames frame;      // NULL in models without wheels
     stage_start *step;       // [nbody]
     real *reach;             // [nbody] (force_unit.h)
     stage_body *body;        // [nbody][stages]
@@ -74,6 +75,16 @@ typedef struct {
     real link;          // the largest row over the scales of links alone
     mask too_far;       // an increment is ambiguous (joint_terms.h)
 } stages;
+
+/// Whether body b is seen from a frame. Collocation beyond order 2, which goes by chords of the step before, has none.
+FN bool has_frame(const lane_body *b, const stages *W) { return W->frame.spin && is_wheel(b) && !(W->table->old > 0); }
+
+/// The axes of body i at stage a, in a frame R F.
+FN mat3 axes_seen(const lane_body *b, const stages *W, int s, int i, int a)
+{
+    const mat3 R = W->body[i * s + a].T.R;
+    return has_frame(b, W) ? mmul(R, W->frame.back[i * s + a]) : R;
+}
 
 /// R S in the shape that products with other rotations need: S R', by columns.
 FN mat3 turned_moment(const lane_body *b, mat3 R)
@@ -109,6 +120,12 @@ KERNEL void start_stages(const lane_model *m, stages *W, real h)
         if (!(b->flags & BODY_MASS)) continue;
         const mat3 R = W->start[i].R;
         mat3 V = W->V[i].R;
+        if (has_frame(b, W)) {
+            const int n = W->table->stages;
+            const vec3 spin = W->frame.spin[i] = spin_of(R, V);
+            for (int a = 0; a < n; a++) W->frame.back[i * n + a] = spun(spin, rset(-W->table->c[a]) * h);
+            V = mat3_add_scaled(V, times_skew(R, spin), rset(-1));
+        }
         V.x = scale(V.x, h), V.y = scale(V.y, h), V.z = scale(V.z, h);
         s->W = turned_moment(b, R), s->WV = turned_moment(b, V);
         s->c = mul(R, load3(given(b)->h)), s->cV = mul(V, load3(given(b)->h));
@@ -136,7 +153,7 @@ FN void stage_place(const lane_model *m, const lane_body *b, stages *W, int s, i
     }
     t->dp = dp;
     if (!(f.flags & BODY_MASS)) return;
-    t->W = turned_moment(b, R);
+    t->W = turned_moment(b, axes_seen(b, W, s, i, a));
     t->c = mul(R, load3(given(b)->h));
 }
 
@@ -163,7 +180,7 @@ FN void stage_wrench(const lane_model *m, const lane_body *b, stages *W, int s, 
     const vec3 g = load3(m->gravity);
     y = vec(fmadd(k2, y.x, negate(g.x)), fmadd(k2, y.y, negate(g.y)), fmadd(k2, y.z, negate(g.z)));
     const vec3 force = add_scaled(scale(ac, k2), y, mass);
-    const mat3 R = at->T.R;
+    const mat3 R = axes_seen(b, W, s, i, a);
     mat3 K;
     K.x = sub_scaled(scale(mul(R, Z.x), k2), at->c, y.x);
     K.y = sub_scaled(scale(mul(R, Z.y), k2), at->c, y.y);
@@ -210,26 +227,36 @@ FN void slip_at_stage(const lane_model *m, const stages *W, const lane_point_loa
     of->g = of->drag.g;
 }
 
+/// The velocity of the surface of body i at stage a, where that touches a plane with the normal n, against the middle of the
+/// rounding, over its radius: what points at stages say, seen from the frame, and that of the frame.
+FN vec3 surface_rate(const lane_body *b, const stages *W, int i, const stage_load *of, int a, vec3 n)
+{
+    const int s = W->table->stages;
+    return has_frame(b, W) ? add(of[a].axis, cross(n, mul(W->body[i * s + a].T.R, W->frame.spin[i]))) : of[a].axis;
+}
+
 /// How contact point k stands at all stages, after their arms and ways. Its surface slides with Pi (x + r Q' (Q n)'), Q = R_k R',
 /// where it touches; s is what the step's quadrature makes of that.
 FN void stand_at_stages(const lane_model *m, const stages *W, int k)
 {
     const stage_table *t = W->table;
     const lane_point_load *s = &m->loads[k];
+    const lane_body *b = &m->bodies[s->body];
     const mat3 R_k = W->start[s->body].R;
     const vec3 n = ground_normal(m);
     stage_load *of = &W->point[k * t->stages];
     vec3 turned[MOST_STAGES];
-    for (int l = 0; l < t->stages; l++) turned[l] = sub(mul(R_k, tmul(W->body[s->body * t->stages + l].T.R, n)), n);
+    for (int l = 0; l < t->stages; l++) turned[l] = sub(mul(R_k, tmul(axes_seen(b, W, t->stages, s->body, l), n)), n);
     for (int a = 0; a < t->stages; a++) {
         vec3 x = zero3();
         for (int l = 0; l < t->stages; l++) x = add_scaled(x, turned[l], rset(t->d[a][l]) * W->in.inv_h);
-        of[a].axis = mul(W->body[s->body * t->stages + a].T.R, tmul(R_k, x));
-        of[a].F = along_ground(n, add_scaled(load_rate(W, of, a), of[a].axis, s->radius));
+        of[a].axis = mul(axes_seen(b, W, t->stages, s->body, a), tmul(R_k, x));
+        of[a].F = along_ground(n, add_scaled(load_rate(W, of, a), surface_rate(b, W, s->body, of, a, n), s->radius));
     }
     for (int a = 0; a < t->stages; a++) {
         vec3 x = add(W->slip[s->contact], of[a].u);
-        for (int l = 0; l < t->stages; l++) x = add_scaled(x, of[l].axis, rset(t->a[a][l]) * W->in.h * s->radius);
+        for (int l = 0; l < t->stages; l++)
+            x = add_scaled(x, surface_rate(b, W, s->body, of, l, n), rset(t->a[a][l]) * W->in.h * s->radius);
         of[a].T = along_ground(n, x);
     }
 }
@@ -239,6 +266,7 @@ FN void stand_on_surface(const lane_model *m, const stages *W, int k)
 {
     const stage_table *t = W->table;
     const lane_point_load *s = &m->loads[k];
+    const lane_body *b = &m->bodies[s->body];
     const mat3 R_k = W->start[s->body].R;
     stage_load *of = &W->point[k * t->stages];
     vec3 way = W->slip[s->contact], face[MOST_STAGES];
@@ -247,12 +275,13 @@ FN void stand_on_surface(const lane_model *m, const stages *W, int k)
         vec3 x = zero3();
         for (int l = 0; l < t->stages; l++)
             x = add_scaled(x, sub(mul(R_k, tmul(W->body[s->body * t->stages + l].T.R, n)), n), rset(t->d[a][l]) * W->in.inv_h);
-        of[a].axis = mul(W->body[s->body * t->stages + a].T.R, tmul(R_k, x));
-        of[a].F = along_ground(n, add_scaled(load_rate(W, of, a), of[a].axis, s->radius));
+        of[a].axis = mul(axes_seen(b, W, t->stages, s->body, a), tmul(R_k, x));
+        of[a].F = along_ground(n, add_scaled(load_rate(W, of, a), surface_rate(b, W, s->body, of, a, n), s->radius));
     }
     for (int a = 0; a < t->stages; a++) {
         vec3 x = add(way, of[a].u);
-        for (int l = 0; l < t->stages; l++) x = add_scaled(x, of[l].axis, rset(t->a[a][l]) * W->in.h * s->radius);
+        for (int l = 0; l < t->stages; l++)
+            x = add_scaled(x, surface_rate(b, W, s->body, of, l, face[l]), rset(t->a[a][l]) * W->in.h * s->radius);
         of[a].T = along_ground(face[a], x);
     }
 }
@@ -455,7 +484,8 @@ FN void stage_rows_of(const lane_model *m, const lane_body *b, joint_form f, sta
         } else if (terms) {
             // K [nv s][s]: row nv a + k, derivatives by the same coordinate at stage l
             for (int k = 0; k < b->nv; k++) r[k] = r[k] + stage_terms1(m, b, W->table, s, &W->in, a, k, K + s * (b->nv * a + k));
-            if (winds(b)) W->too_far = either(W->too_far, gt(magnitude(W->in.u[a * m->nv + b->vadr]), rset(HALF_TURN)));
+            if (winds(b))
+                W->too_far = either(W->too_far, winds_on(b, W->in.u[a * m->nv + b->vadr], rset(W->table->c[a]) * W->in.h * W->in.rate[b->vadr]));
         }
         for (int k = 0; k < b->nv; k++) {
             const real scaled = magnitude(r[k]) * W->step[i].unit;

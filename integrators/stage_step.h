@@ -153,8 +153,8 @@ KERNEL void stage_pass(const lane_model *m, double tolerance, int max_iterations
     N->running = both(N->running, may_go_on(count));
 }
 
-/// V + the sum of weights [stages] times what body i has moved by at each stage, over h.
-FN rate_pose add_stage_rates(rate_pose V, const stage_work *P, int i, const double *weights, double sign)
+/// V + the sum of weights [stages] times what body i has moved by at each stage, over h, as it is seen from its frame.
+FN rate_pose add_stage_rates(const lane_body *b, rate_pose V, const stage_work *P, int i, const double *weights, double sign)
 {
     const stages *W = &P->W;
     const int s = W->table->stages;
@@ -162,27 +162,37 @@ FN rate_pose add_stage_rates(rate_pose V, const stage_work *P, int i, const doub
     for (int l = 0; l < s; l++) {
         const stage_body *o = &W->body[i * s + l];
         const real d = rset(sign * weights[l]) * W->in.inv_h;
-        V.R.x = add_scaled(V.R.x, sub(o->T.R.x, start->R.x), d);
-        V.R.y = add_scaled(V.R.y, sub(o->T.R.y, start->R.y), d);
-        V.R.z = add_scaled(V.R.z, sub(o->T.R.z, start->R.z), d);
+        const mat3 R = axes_seen(b, W, s, i, l);
+        V.R.x = add_scaled(V.R.x, sub(R.x, start->R.x), d);
+        V.R.y = add_scaled(V.R.y, sub(R.y, start->R.y), d);
+        V.R.z = add_scaled(V.R.z, sub(R.z, start->R.z), d);
         V.p = add_scaled(V.p, o->dp, d);
     }
     return V;
 }
 
 /// What the carried rate of body i differs by from that of the polynomial through the stages, at the start of the step.
-FN rate_pose rate_defect(const stage_work *P, int i) { return add_stage_rates(P->W.V[i], P, i, P->W.table->e, -1); }
+FN rate_pose rate_defect(const lane_body *b, const stage_work *P, int i)
+{
+    rate_pose V = P->W.V[i];
+    if (has_frame(b, &P->W)) V.R = mat3_add_scaled(V.R, times_skew(P->W.start[i].R, P->W.frame.spin[i]), rset(-1));
+    return add_stage_rates(b, V, P, i, P->W.table->e, -1);
+}
 
 /// Euclidean rate of body i at the end of the step that P holds.
-FN rate_pose end_rate(const stage_work *P, int i)
+FN rate_pose end_rate(const lane_body *b, const stage_work *P, int i)
 {
     const stage_table *t = P->W.table;
+    const int last = (i + 1) * t->stages - 1;
     rate_pose V = zero_rate();
     if (t->old > 0) {
         const real d = rset(t->dV[t->stages - 1]);
         V.R = mat3_add_scaled(V.R, P->W.V[i].R, d), V.p = scale(P->W.V[i].p, d);
     }
-    return add_stage_rates(V, P, i, t->d[t->stages - 1], 1);
+    V = add_stage_rates(b, V, P, i, t->d[t->stages - 1], 1);
+    if (!has_frame(b, &P->W)) return V;
+    V.R = mat3_add(mmul(V.R, transposed(P->W.frame.back[last])), times_skew(P->W.body[last].T.R, P->W.frame.spin[i]));
+    return V;
 }
 
 /// Rate over the last part of the step, from its last interior stage to its end: what collocation carries.

@@ -98,7 +98,7 @@ FN void add_stage_blocks(const lane_body *b, const stages *W, int s, int i, int 
                 A = rows_of_sym(o[a].A);
                 right = left = o[a].b;
             } else {
-                const mat3 Q = mmul(o[a].T.R, o[l].W);  // tr Q - Q': its rows are the columns of -Q
+                const mat3 Q = mmul(axes_seen(b, W, s, i, a), o[l].W);  // tr Q - Q': its rows are the columns of -Q
                 const real tr = h * (Q.x.x + Q.y.y + Q.z.z), minus = negate(h);
                 A.x = scale(Q.x, minus), A.y = scale(Q.y, minus), A.z = scale(Q.z, minus);
                 A.x.x = A.x.x + tr, A.y.y = A.y.y + tr, A.z.z = A.z.z + tr;
@@ -171,14 +171,15 @@ FN wrench slide_column(const lane_model *m, const stages *W, int k, int a, int l
     const stage_table *table = W->table;
     const lane_point_load *load = &m->loads[k];
     const stage_load *at = &W->point[k * table->stages + l];
-    const stage_body *body = &W->body[load->body * table->stages];
+    const lane_body *b = &m->bodies[load->body];
+    const mat3 R_l = axes_seen(b, W, table->stages, load->body, l);
     const real h = W->in.h, own = rset(l == a), rate = rset(table->d[a][l]) * W->in.inv_h, tau = m->relaxation;
     const real e = fmadd(tau, rate, own);
     // the surface: the parts R_l R_i' t, over the stages i of the quadrature
-    vec3 rolls = scale(tmul(body[a].T.R, t), tau * rate);
-    rolls = mul(body[l].T.R, rolls);
+    vec3 rolls = scale(tmul(axes_seen(b, W, table->stages, load->body, a), t), tau * rate);
+    rolls = mul(R_l, rolls);
     for (int i = 0; i < table->stages; i++)
-        rolls = add_scaled(rolls, mul(body[l].T.R, tmul(body[i].T.R, t)), rset(table->a[a][i] * table->d[i][l]));
+        rolls = add_scaled(rolls, mul(R_l, tmul(axes_seen(b, W, table->stages, load->body, i), t)), rset(table->a[a][i] * table->d[i][l]));
     const vec3 turns = add_scaled(cross(rolls, face), cross(at->axis, t), fmadd(h, rset(table->a[a][l]), tau * own));
     wrench w;
     w.n = add_scaled(scale(cross(at->arm, t), e), turns, load->radius), w.f = scale(t, e);

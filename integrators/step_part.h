@@ -140,10 +140,12 @@ FN void enter_rung(const lane_model *m, const stage_table *table, bool alpha, co
     P->part.table = table, P->part.alpha = alpha;
     clock_now(m, W->in.h, 1);
     if (!table) {
-        if (alpha) aim_alpha(m, &P->part.rule, S, &P->one);
-        else if (P->one.aim) aim_plainly(S, W->in.h, &P->one);
+        const position_state seen = see_from_frames(m, S, &P->one.W);
+        P->one.W.V = seen.V;
+        if (alpha) aim_alpha(m, &P->part.rule, &seen, &P->one);
+        else if (P->one.aim) aim_plainly(&seen, W->in.h, &P->one);
         start_step(m, &P->one.W);
-        if (alpha) aim_wrenches(m, &P->part.rule, S, &P->one.W);
+        if (alpha) aim_wrenches(m, &P->part.rule, &seen, &P->one.W);
         return;
     }
     G->table = table, G->start = W->start;
@@ -213,7 +215,7 @@ KERNEL real defect_energy(const lane_model *m, const stage_work *P)
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         if (!(b->flags & BODY_MASS)) continue;
-        const rate_pose D = rate_defect(P, i);
+        const rate_pose D = rate_defect(b, P, i);
         defect = fmadd(rset(0.5), twice_kinetic(b, &D), defect);
     }
     return defect;
@@ -339,7 +341,7 @@ KERNEL mask accept_part(const lane_model *m, const ctn_batch_config *cfg, const 
     if (m->fast && !cfg->adaptive && (t || P->part.alpha)) ok = both(ok, not_(overdrives(m, S, P)));
     if (!any_of(either(ok, *far))) return ok;
     const bool law = carries_energy(cfg);
-    for (int i = 0; i < m->nbody && t; i++) P->more.rate[i] = end_rate(&P->more, i);
+    for (int i = 0; i < m->nbody && t; i++) P->more.rate[i] = end_rate(&m->bodies[i], &P->more, i);
     if (law || count->flow) P->part.flow = t ? stages_flow(m, &P->more) : step_flow(m, &P->one);
     clock_now(m, P->one.W.in.h, 1);
     if (P->part.alpha) {
@@ -414,14 +416,14 @@ KERNEL void commit_part(const lane_model *m, const ctn_batch_config *cfg, positi
         }
         if (dense && P->part.alpha) keep_alpha(m, dense, S, &P->one, P->end.rate, where);
         else if (dense) keep_stage(m, dense, S, &P->one, where);
-        for (int i = 0; i < m->nbody && restarts; i++) P->end.V[i] = S->V[i];
+        for (int i = 0; i < m->nbody && restarts; i++) P->end.V[i] = seen_from_frames(S, &P->one.W).V[i];
         for (int k = 0; k < m->nv && restarts; k++) P->end.rate[k] = S->rate[k];
         // lanes at rest stand at the placements of their start
         if (P->part.alpha) commit_alpha(m, &P->part.rule, S, &P->one, &P->end, where, !others, whole);
         else commit_step(m, S, &P->one, where, !others, fewer ? none_of() : whole);  // no gain: its chords foretell no rates
         if (m->ncontact) hold_energy(m, S, P->kept, where);
         if (fewer) project_rates(m, S, P, where);
-        if (restarts) restart_alpha(m, P->one.W.in.h, P->end.V, P->end.rate, S, where);
+        if (restarts) restart_alpha(m, &P->one.W.turn, P->one.W.start, P->one.W.in.h, P->end.V, P->end.rate, S, where);
         if (restarts && m->ncontact) S->fresh[0] = sel(where, shaken, S->fresh[0]);
         if (S->fresh && !is_alpha(cfg)) S->fresh[0] = sel(where, one, S->fresh[0]);
     }

@@ -207,6 +207,20 @@ KERNEL block_state layout_state(const lane_model *m, const ctn_batch_config *cfg
     return S;
 }
 
+/// What wheels are seen from; NULL: there is none.
+KERNEL turning_frames layout_frames(const lane_model *m, arena *a)
+{
+    const size_t n = (size_t)m->nbody;
+    turning_frames T = {0};
+    if (!m->wheels) return T;
+    T.spin = TAKE(a, n, vec3);
+    T.from = TAKE(a, n, mat3);
+    T.V = TAKE(a, n, rate_pose);
+    T.A = TAKE(a, n, rate_pose);
+    T.B = TAKE(a, n, rate_pose);
+    return T;
+}
+
 KERNEL solve layout_solve(const lane_model *m, arena *a)
 {
     const size_t n = (size_t)m->nbody;
@@ -214,6 +228,7 @@ KERNEL solve layout_solve(const lane_model *m, arena *a)
     W.r = TAKE(a, (size_t)m->nv, real);
     W.start = TAKE(a, n, placement);
     W.now = TAKE(a, n, placement);
+    W.turn = layout_frames(m, a);
     W.step = TAKE(a, n, step_body);
     W.body = TAKE(a, n, iterate_body);
     W.sum = TAKE(a, n, wrench);
@@ -283,6 +298,7 @@ KERNEL stage_work layout_stages(const lane_model *m, int s_, arena *a)
     g.fresh = TAKE(a, s * nv, real);
     g.at = TAKE(a, n * s, whereabouts);
     g.rate = TAKE(a, n, rate_pose);
+    if (m->wheels) g.W.frame.spin = TAKE(a, n, vec3), g.W.frame.back = TAKE(a, n * s, mat3);
     g.W.step = TAKE(a, n, stage_start);
     g.W.reach = TAKE(a, n, real);
     g.W.body = TAKE(a, n * s, stage_body);

@@ -45,6 +45,7 @@ typedef struct {
     int *order;    // [n] drafts
     int *stands;   // [n] where each draft stands in the order
     int *carrier;  // [nlink] draft that carries the link, -1: the world
+    mat *axes;     // [n]
 } drafts;
 
 /// An elementary joint of a run: its kind, and the first of the joint's degrees of freedom and coordinates that it has.
@@ -371,6 +372,47 @@ static double link_inertia(const ctn_model *m, int i)
     return isinf(least) ? rotor : least + rotor;
 }
 
+bool lies_alike(double mass, const double h[3], const double S[6])
+{
+    const double least = 1e-9 * (S[0] + S[1] + S[2]);
+    if (h[0] * h[0] + h[1] * h[1] > 1e-9 * least * mass) return false;
+    return fabs(S[0] - S[1]) <= least && fabs(S[3]) <= least && fabs(S[4]) <= least && fabs(S[5]) <= least;
+}
+
+/// Whether these axes z are parallel.
+static bool parallel(const mat *a, const mat *b)
+{
+    const vec x = {{a->m[2], a->m[5], a->m[8]}}, y = {{b->m[2], b->m[5], b->m[8]}};
+    ld across = 0;
+    for (int k = 0; k < 3; k++) {
+        const ld c = x.x[(k + 1) % 3] * y.x[(k + 2) % 3] - x.x[(k + 2) % 3] * y.x[(k + 1) % 3];
+        across += c * c;
+    }
+    return across < 1e-18L;
+}
+
+/// Which hinges have their mass alike about an axis that no joint before them turns. axes [n]: scratch, those at zero coordinates.
+static void find_wheels(ctn_model *m, mat *axes)
+{
+    for (int i = 0; i < m->nbody; i++) {
+        ctn_body *const o = &m->bodies[i];
+        mat C = identity;
+        if (o->flags & BODY_ABOUT_X) {
+            const ld angle = o->quarter * (acosl(-1) / 2) + o->rest_angle;
+            C = mat_mul((mat){{1, 0, 0, 0, o->ca, -o->sa, 0, o->sa, o->ca}}, about_z(cosl(angle), sinl(angle)));
+        } else
+            for (int k = 0; k < 9; k++) C.m[k] = o->C[k];
+        axes[i] = o->parent < 0 ? C : mat_mul(axes[o->parent], C);
+        if (o->kind != JOINT_REVOLUTE || !(o->flags & BODY_MASS) || !lies_alike(o->mass, o->h, o->S)) continue;
+        bool fixed = true;
+        for (int k = o->parent; k >= 0; k = m->bodies[k].parent) {
+            const int kind = m->bodies[k].kind;
+            if (kind == JOINT_BALL || (turns_about_z(kind) && !parallel(&axes[i], &axes[k]))) fixed = false;
+        }
+        if (fixed) o->flags |= BODY_SYMMETRIC, m->wheels = m->wheels || !(o->flags & BODY_SPRING);
+    }
+}
+
 /// All bodies, in order, with everything that depends on the whole tree.
 static void finish_bodies(drafts *d)
 {
@@ -384,6 +426,7 @@ static void finish_bodies(drafts *d)
         if (i + 1 < n) next = draft_frame(d, d->order[i + 1]);
         make_body(d, i, &here, i + 1 < n ? &next : NULL);
     }
+    find_wheels(m, d->axes);
     m->in_order = true;
     for (int i = 0, dof = 0; i < n; i++) {
         ctn_body *o = &m->bodies[i];
@@ -442,7 +485,7 @@ static void make_frames(const drafts *d)
 
 static void free_drafts(drafts *d)
 {
-    free(d->body), free(d->weld), free(d->turn), free(d->order), free(d->stands), free(d->carrier);
+    free(d->body), free(d->weld), free(d->turn), free(d->order), free(d->stands), free(d->carrier), free(d->axes);
 }
 
 /// Makes room for the bodies and fixed links of the scene. False: no memory.
@@ -454,11 +497,11 @@ static bool start_drafts(drafts *d)
         bodies += (size_t)count, welds += !count;
     }
     d->body = malloc(bodies * sizeof *d->body), d->weld = malloc(welds * sizeof *d->weld);
-    d->turn = malloc(bodies * sizeof *d->turn);
+    d->turn = malloc(bodies * sizeof *d->turn), d->axes = malloc(bodies * sizeof *d->axes);
     d->order = malloc(bodies * sizeof *d->order), d->stands = malloc(bodies * sizeof *d->stands);
     d->carrier = malloc(((size_t)d->scene->nlink + 1) * sizeof *d->carrier);
     d->m->bodies = calloc(bodies, sizeof *d->m->bodies);
-    return d->body && d->weld && d->turn && d->order && d->stands && d->carrier && d->m->bodies;
+    return d->body && d->weld && d->turn && d->order && d->stands && d->carrier && d->axes && d->m->bodies;
 }
 
 bool make_bodies(const ctn_scene *scene, ctn_model *m)

@@ -1,6 +1,7 @@
 /// What can differ from world to world: which parameters a model has, and the constants that follow from them.
 #include "sim/model/parameters.h"
 
+#include "sim/model/bodies.h"
 #include "sim/model/contact_points.h"
 #include "sim/model/model.h"
 #include "sim/model/thrusters.h"
@@ -284,7 +285,11 @@ parameters *parameters_create(const ctn_model *m, const ctn_parameter *list, int
         return NULL;
     }
     for (int k = 0; k < count; k++) {
-        if (list[k].kind == CTN_MASS_SCALE) p->share[k] = share_of(m, list[k].index);
+        if (list[k].kind == CTN_MASS_SCALE) {
+            const share *const s = &p->share[k];
+            p->share[k] = share_of(m, list[k].index);
+            if (s->body >= 0 && !lies_alike(s->mass, s->h, s->S)) p->declared.bodies[s->body].flags &= ~(unsigned)BODY_SYMMETRIC;
+        }
         if (!of_link(list[k]) || of_body(list[k])) continue;
         int bodies;
         const int first = first_body(m, list[k].index, &bodies);
