@@ -50,6 +50,7 @@ enum body_flag {
     BODY_SERVO = 16384,    // it is a servo of position, and stores energy
     BODY_FRICTION = 32768,  // has dry friction
     BODY_SYMMETRIC = 65536,  // its mass lies alike about the axis of its hinge
+    BODY_TILTS = 131072,     // likewise, and joints before it turn that axis
 };
 
 /// Bodies by the shape of their joint: kernels are compiled for each of these apart, so that they need not test flags (joints.h).
@@ -330,6 +331,7 @@ struct ctn_model {
     bool rubs;          // a body is BODY_FRICTION
     bool turns;         // one turns freely (integrators/turns.h), or could
     bool wheels;        // likewise a wheel (integrators/turning_frame.h)
+    bool tilts;         // likewise one whose axis turns
     bool fast;          // a motor has a limit of its speed
     bool slides;        // a body slides, or turns on a helix, on another one
     bool slips, adds;   // a load is LOAD_SLIPS, LOAD_ADDED

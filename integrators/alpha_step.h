@@ -173,6 +173,12 @@ KERNEL void aim_alpha(const lane_model *m, const alpha_rule *rule, const positio
         const real *V = (const real *)&S->V[i], *A = (const real *)&S->A[i], *B = (const real *)&S->B[i];
         if (flags & (BODY_MASS | BODY_LOAD)) find_aims(r, RATE_NUMBERS, V, A, B, (real *)&P->aim[i]);
         if (flags & BODY_LOAD) find_drifts(r, RATE_NUMBERS, V, A, (real *)&P->drift[i]);
+        if (m->tilts && tilts(&m->bodies[i])) {
+            rate_pose ahead;
+            find_drifts(r, RATE_NUMBERS, V, A, (real *)&ahead);
+            gyrostat *const g = &W->turn.gyrostat[i];
+            g->size = given(&m->bodies[i])->I[2] * W->turn.spin[i].z * r->s, g->f = add(W->start[i].R.z, ahead.R.z);
+        }
         if (flags & BODY_LOAD && W->turn.from)  // dampers go by h R~ [s] beyond it, and R~ [s] is its rate
             P->drift[i].R = mat3_add_scaled(P->drift[i].R, times_skew(W->turn.from[i], W->turn.spin[i]), r->h - rset(1) / r->s);
     }

@@ -250,6 +250,7 @@ FN real weigh_body(const lane_model *m, const lane_body *b, joint_form f, solve 
     K.y = sub_scaled(mul(R, k->Zt.y), c, y.y);
     K.z = sub_scaled(mul(R, k->Zt.z), c, y.z);
     t->w.n = vec(K.y.z - K.z.y, K.z.x - K.x.z, K.x.y - K.y.x);
+    if (m->tilts && tilts(b)) t->w.n = add(t->w.n, gyrostat_couple(&W->turn.gyrostat[i], R.z));
     t->w.f = force;
     t->b = add_scaled(ck, force, half);
     t->A.xx = K.y.y + K.z.z, t->A.yy = K.x.x + K.z.z, t->A.zz = K.x.x + K.y.y;

@@ -25,6 +25,7 @@
 #include "integrators/follow.h"
 #include "integrators/newton_control.h"
 #include "integrators/newton_sweep.h"
+#include "integrators/turning_sweep.h"
 
 enum { SETTLES = 2 };
 
@@ -112,6 +113,8 @@ typedef struct {
     real *lead;               // [nv] its part k (follow.h)
     whereabouts *at;          // [nbody] of steps that are followed: where they start
     real residual;            // at the solution
+    stages whole;             // of models whose matrix is not symmetric (turning_sweep.h), as the next
+    stage_sweep skew;
     rate_pose *aim, *drift;   // [nbody] of alpha (alpha_step.h), as the next ones [nv]
     real *aim_rate, *slack, *half_turn, *push, *wind;
 } position_work;
@@ -141,6 +144,7 @@ KERNEL position_state see_from_frames(const lane_model *m, const position_state 
         const vec3 s = T->spin[i] = spin_of(R, S->V[i].R);
         const mat3 E = spun(s, W->in.h), V = S->V[i].R;
         T->from[i] = mmul(R, E), T->V[i].R = mmul(mat3_add_scaled(V, times_skew(R, s), rset(-1)), E);
+        if (tilts(b)) T->gyrostat[i].size = given(b)->I[2] * s.z * W->in.inv_h, T->gyrostat[i].f = R.z;
         if (!S->A) continue;
         const mat3 G = turning_change(R, V, s);
         T->A[i].R = mmul(mat3_add_scaled(S->A[i].R, G, rset(-1)), E), T->B[i].R = mmul(mat3_add_scaled(S->B[i].R, G, rset(-1)), E);
@@ -292,6 +296,11 @@ KERNEL void keep_lead(const lane_model *m, position_work *P, mask where)
 KERNEL mask newton_direction(const lane_model *m, mask need, newton_progress *N, position_work *P, position_counts *count,
                              real *size)
 {
+    if (m->tilts) {
+        *size = turning_newton(m, &P->W, &P->whole, &P->skew, P->fresh);
+        for (int k = 0; k < m->nv; k++) P->d[k] = sel(need, P->fresh[k], P->d[k]);
+        return need;
+    }
     P->sweep.held = both(both(N->running, N->follows), not_(need));
     need = sweep_inward(m, &P->W, &P->sweep, need, &count->curvature, P->fresh);
     N->hard = either(N->hard, P->sweep.dropped);
@@ -424,14 +433,16 @@ KERNEL void newton_pass(const lane_model *m, double tolerance, int max_iteration
     if (W->stands) evaluate_again(m, W);
     else evaluate(m, W);
     count_evaluation(count, N->running);
+    real rows = rset(0);
+    if (m->tilts) rows = residual(m, W), W->E = square_of_rows(m, W);
     // Armijo's condition with slack for rounding
     const real bound = fmadd(rset(ENERGY_ROUNDING), magnitude(E), fmadd(rset(1e-4) * alpha, slope, E));
-    const mask lower = lower_energy(m, W, bound, both(N->running, N->based));
+    const mask lower = m->tilts ? le(W->E, bound) : lower_energy(m, W, bound, both(N->running, N->based));
     const mask accepted = takes_iterate(N, le(magnitude(W->E), rset(NOT_REACHED)), lower, tolerance);
     const mask rejected = both(N->running, not_(accepted));
     mask need = none_of();
     if (any_of(accepted)) {
-        const real res = residual(m, W);
+        const real res = m->tilts ? rows : residual(m, W);
         const mask full = le(rset(1), alpha), found = is_solved(N, res, W->link, full, tolerance);
         need = settle_iterate(N, accepted, res, found, full, W->too_far, max_iterations, &P->residual);
     }
@@ -445,7 +456,7 @@ KERNEL void newton_pass(const lane_model *m, double tolerance, int max_iteration
         for (int k = 0; k < m->nv; k++) g = fmadd(W->r[k], P->d[k], g);
         for (int k = 0; k < m->nq; k++) P->base[k] = sel(need, P->x[k], P->base[k]);
         for (int k = 0; k < m->nv; k++) P->base_u[k] = sel(need, P->u[k], P->base_u[k]);
-        N->slope = sel(need, g, slope);
+        N->slope = sel(need, m->tilts ? rset(-2) * W->E : g, slope);
         base_newton(N, need, W->E, first_share(m, P->d, 1));
         size_newton(N, need, size);
     }
@@ -454,6 +465,7 @@ KERNEL void newton_pass(const lane_model *m, double tolerance, int max_iteration
         count->line_search = count->line_search + sel(rejected, rset(1), rset(0));
         const real rise = fnmadd(alpha, slope, W->E - E);
         shorten_newton(N, rejected, rset(-0.5) * slope * alpha * alpha / rise, 1e-9);
+        if (m->tilts) N->hard = none_of();
     }
     const mask moves = both(N->running, either(need, rejected)), follows = both(moves, N->follows);
     W->stands = !any_of(moves);

@@ -55,6 +55,7 @@ typedef struct {
 /// Everything a solve with stages works on; stage by stage: x, u, r.
 typedef struct {
     const stage_table *table;
+    const solve *one;        // whose matrix this is (turning_sweep.h); NULL: that of these stages
     stage_input in;
     const rate_pose *V;      // [nbody] carried
     const placement *start;  // [nbody] at q
@@ -157,6 +158,35 @@ FN void stage_place(const lane_model *m, const lane_body *b, stages *W, int s, i
     t->c = mul(R, load3(given(b)->h));
 }
 
+/// The derivative of a wheel's axis at stage a by time, over d of the table: what its couple I w b' goes by (turning_frame.h).
+FN vec3 axis_rate(const stages *W, int s, int i, int a)
+{
+    vec3 r = zero3();
+    for (int l = 0; l < s; l++)
+        r = add_scaled(r, sub(W->body[i * s + l].T.R.z, W->start[i].R.z), rset(W->table->d[a][l]) * W->in.inv_h);
+    return r;
+}
+
+/// The couple of a wheel at stage a, and its derivative by turns at stage l, by rows.
+FN vec3 stage_couple(const lane_body *b, const stages *W, int s, int i, int a)
+{
+    const vec3 z = W->body[i * s + a].T.R.z, r = axis_rate(W, s, i, a);
+    return scale(sub_scaled(r, z, dot(z, r)), given(b)->I[2] * W->frame.spin[i].z);
+}
+FN mat3 stage_couple_block(const lane_body *b, const stages *W, int s, int i, int a, int l)
+{
+    const vec3 z = W->body[i * s + a].T.R.z, y = W->body[i * s + l].T.R.z, r = axis_rate(W, s, i, a);
+    const real Iw = given(b)->I[2] * W->frame.spin[i].z, d = Iw * rset(W->table->d[a][l]) * W->in.inv_h;
+    // y goes by turns with -[y]x: across z
+    const vec3 by = scale(cross(z, y), d);  // -d (1 - z z') [y]x = -d [y]x + z (z x y)' d
+    mat3 A;
+    vec3 c = scale(y, negate(d)), k = by;
+    if (a == l) c = add_scaled(c, z, Iw * dot(z, r)), k = add(k, scale(cross(r, z), Iw));
+    A.x = add(scale(k, z.x), vec(rset(0), negate(c.z), c.y)), A.y = add(scale(k, z.y), vec(c.z, rset(0), negate(c.x)));
+    A.z = add(scale(k, z.z), vec(negate(c.y), c.x, rset(0)));
+    return A;
+}
+
 /// The body's own wrench and block at stage a, from its placements at all stages.
 FN void stage_wrench(const lane_model *m, const lane_body *b, stages *W, int s, int i, int a)
 {
@@ -186,6 +216,7 @@ FN void stage_wrench(const lane_model *m, const lane_body *b, stages *W, int s, 
     K.y = sub_scaled(scale(mul(R, Z.y), k2), at->c, y.y);
     K.z = sub_scaled(scale(mul(R, Z.z), k2), at->c, y.z);
     at->w.n = vec(K.y.z - K.z.y, K.z.x - K.x.z, K.x.y - K.y.x);
+    if (m->tilts && tilts(b) && has_frame(b, W)) at->w.n = add(at->w.n, stage_couple(b, W, s, i, a));
     at->w.f = force;
     at->b = add_scaled(scale(at->c, rset(t->h[a][a]) * k2), force, half);
     at->A.xx = K.y.y + K.z.z, at->A.yy = K.x.x + K.z.z, at->A.zz = K.x.x + K.y.y;

@@ -84,6 +84,34 @@ FN mat3 rows_of_sym(sym3 S)
     return A;
 }
 
+/// Adds the block M, by rows, and [n]x to the turns in P at `at`, rows of w.
+FN void add_turning_block(real *at, int w, mat3 M, vec3 n)
+{
+    M.x = add(M.x, vec(rset(0), negate(n.z), n.y)), M.y = add(M.y, vec(n.z, rset(0), negate(n.x)));
+    M.z = add(M.z, vec(negate(n.y), n.x, rset(0)));
+    add_block(at, w, M, zero3(), zero3(), rset(0));
+}
+
+/// Adds the block of a solve of one stage to P.
+FN void add_solve_block(const lane_model *m, const lane_body *b, const solve *W, int i, int width, real *P)
+{
+    const iterate_body *t = &W->body[i];
+    if (b->flags & BODY_MASS) add_block(P, width, rows_of_sym(t->A), t->b, t->b, given(b)->mass * W->in.k2);
+    if (m->tilts && tilts(b)) {
+        const gyrostat *const g = &W->turn.gyrostat[i];
+        const vec3 z = W->now[i].R.z;
+        add_turning_block(P, width, gyrostat_block(g, z), scale(gyrostat_couple(g, z), rset(0.5)));
+    }
+    if (!is_loaded(b, W)) return;
+    const inertia6 L = W->load[b->load].P;
+    const mat3 A = rows_of_sym(L.A), D = rows_of_sym(L.D), Bt = transposed(L.B);
+    const vec3 top[3] = {A.x, A.y, A.z}, right[3] = {Bt.x, Bt.y, Bt.z}, left[3] = {L.B.x, L.B.y, L.B.z}, low[3] = {D.x, D.y, D.z};
+    for (int k = 0; k < 3; k++) {
+        real *const n = P + width * k, *const f = P + width * (3 + k);
+        add3(n, top[k]), add3(n + 3, right[k]), add3(f, left[k]), add3(f + 3, low[k]);
+    }
+}
+
 /// Adds the blocks of body i itself to P, rows of `width`.
 FN void add_stage_blocks(const lane_body *b, const stages *W, int s, int i, int width, real *P)
 {
@@ -105,6 +133,9 @@ FN void add_stage_blocks(const lane_body *b, const stages *W, int s, int i, int 
                 right = scale(o[a].c, h), left = scale(o[l].c, h);
             }
             add_block(at, width, A, right, left, mass);
+            if (!(b->flags & BODY_TILTS) || !tilts(b) || !has_frame(b, W)) continue;
+            add_turning_block(at, width, stage_couple_block(b, W, s, i, a, l),
+                              a == l ? scale(stage_couple(b, W, s, i, a), rset(0.5)) : zero3());
         }
 }
 
@@ -474,8 +505,9 @@ FN void stage_inward_body(const lane_model *m, const stages *W, stage_sweep *wor
     const lane_body *b = &m->bodies[i];
     const joint_form f = form_of(b);
     const bordered B = border_of(s, open);
-    if (f.flags & BODY_MASS) add_stage_blocks(b, W, s, i, B.width, P);
-    if (f.flags & BODY_LOAD) add_load_blocks(m, b, W, s, B.width, keep, P);
+    if (W->one) add_solve_block(m, b, W->one, i, B.width, P);
+    else if (f.flags & BODY_MASS) add_stage_blocks(b, W, s, i, B.width, P);
+    if (f.flags & BODY_LOAD && !W->one) add_load_blocks(m, b, W, s, B.width, keep, P);
     if (f.kind == JOINT_BALL || f.kind == JOINT_TRANSLATION) eliminate_stages(m, b, f.kind, 3, W, s, i, open, keep, P, work);
     else eliminate_stages(m, b, f.kind, 1, W, s, i, open, keep, P, work);
     if (!(f.flags & BODY_ROOT) && has_arm(f)) shift_stages(W, s, i, B, P);

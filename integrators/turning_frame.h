@@ -9,7 +9,11 @@
 ///
 /// as the body's second moment S is the same about all axes across e, and its centre of mass is on e. From there on it is the method
 /// as it is; at the end V' = V~' + R' [s], A' = A~' + G'. So nothing more is carried from step to step, and the frame of the next
-/// step may turn otherwise. w is the axial momentum of V over its inertia: of the body alone, not of the joints.
+/// step may turn otherwise. w is the axial momentum of V over its inertia I: of the body alone, not of the joints.
+///
+/// Where joints turn the axis b, too, there is the couple of a gyrostat, I w b' across b: with the rate that the method has for b,
+/// d (b - f) of one stage, it is n = I w d (b (b.f) - f). It has no potential, and its derivative by turns of the body,
+/// -I w d ((b.f) [b]x + b (f x b)'), is not symmetric.
 #ifndef CATENA_TURNING_FRAME_H
 #define CATENA_TURNING_FRAME_H
 
@@ -25,10 +29,17 @@ typedef struct {
     vec3 p;
 } rate_pose;
 
+/// The couple of a wheel in a solve of one stage.
+typedef struct {
+    real size;  // I w d
+    vec3 f;
+} gyrostat;
+
 /// Frames of a step, and what is seen from them, [nbody]; of bodies without one as it is. NULL in models without wheels.
 typedef struct {
     vec3 *spin;             // s; 0: none
     mat3 *from;             // R~
+    gyrostat *gyrostat;     // of wheels whose axes turn
     rate_pose *V, *A, *B;   // V~, and of alpha the others
 } turning_frames;
 
@@ -40,6 +51,7 @@ typedef struct {
 
 /// A hinge that nothing holds, on which the mass lies alike about its axis.
 FN bool is_wheel(const lane_body *b) { return (b->flags & BODY_SYMMETRIC) && turns_freely(b); }
+FN bool tilts(const lane_body *b) { return (b->flags & BODY_TILTS) && turns_freely(b); }
 
 /// The angular velocity, body axes, of a body with the axes R that change by V.
 FN vec3 rate_of_axes(mat3 R, mat3 V)
@@ -78,6 +90,17 @@ FN mat3 times_skew(mat3 R, vec3 s)
 FN mat3 turning_change(mat3 R, mat3 V, vec3 s)
 {
     return times_skew(mat3_add_scaled(mat3_add(V, V), times_skew(R, s), rset(-1)), s);
+}
+
+/// The couple on a wheel with the axis b, and its derivative by turns, by rows.
+FN vec3 gyrostat_couple(const gyrostat *g, vec3 b) { return scale(sub(scale(b, dot(b, g->f)), g->f), g->size); }
+FN mat3 gyrostat_block(const gyrostat *g, vec3 b)
+{
+    const vec3 k = scale(cross(b, g->f), g->size), c = scale(b, negate(g->size * dot(b, g->f)));  // b k' + [c]x
+    mat3 A;
+    A.x = add(scale(k, b.x), vec(rset(0), negate(c.z), c.y)), A.y = add(scale(k, b.y), vec(c.z, rset(0), negate(c.x)));
+    A.z = add(scale(k, b.z), vec(negate(c.y), c.x, rset(0)));
+    return A;
 }
 
 #endif

@@ -215,6 +215,7 @@ KERNEL turning_frames layout_frames(const lane_model *m, arena *a)
     if (!m->wheels) return T;
     T.spin = TAKE(a, n, vec3);
     T.from = TAKE(a, n, mat3);
+    T.gyrostat = TAKE(a, m->tilts ? n : 0, gyrostat);
     T.V = TAKE(a, n, rate_pose);
     T.A = TAKE(a, n, rate_pose);
     T.B = TAKE(a, n, rate_pose);
@@ -386,6 +387,10 @@ KERNEL block_work layout_work(const lane_model *m, const ctn_batch_config *cfg, 
         p->sweep.pivot = TAKE(a, n, tree_pivot);
         p->sweep.hand = TAKE(a, n, subtree);
         p->sweep.motion = TAKE(a, n, twist);
+        if (m->tilts) {
+            const stage_work one = layout_stages(m, 1, a);
+            p->whole = one.W, p->skew = one.sweep;
+        }
         if (is_alpha(cfg)) {
             p->aim = TAKE(a, n, rate_pose);
             p->drift = TAKE(a, n, rate_pose);

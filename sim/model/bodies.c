@@ -391,7 +391,7 @@ static bool parallel(const mat *a, const mat *b)
     return across < 1e-18L;
 }
 
-/// Which hinges have their mass alike about an axis that no joint before them turns. axes [n]: scratch, those at zero coordinates.
+/// Which hinges have their mass alike about their axis, and whether a joint before them turns it. axes [n]: scratch, those at zero coordinates.
 static void find_wheels(ctn_model *m, mat *axes)
 {
     for (int i = 0; i < m->nbody; i++) {
@@ -409,7 +409,9 @@ static void find_wheels(ctn_model *m, mat *axes)
             const int kind = m->bodies[k].kind;
             if (kind == JOINT_BALL || (turns_about_z(kind) && !parallel(&axes[i], &axes[k]))) fixed = false;
         }
-        if (fixed) o->flags |= BODY_SYMMETRIC, m->wheels = m->wheels || !(o->flags & BODY_SPRING);
+        o->flags |= BODY_SYMMETRIC | (fixed ? 0u : BODY_TILTS);
+        if (o->flags & BODY_SPRING) continue;
+        m->wheels = true, m->tilts = m->tilts || !fixed;
     }
 }
 
