@@ -5,7 +5,7 @@ that q and v have one layout in both programs. What a case looks at are numbers 
 first, then what else may be wrong. Attitudes are compared as matrices or axes, with 1 for a radian.
 """
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -52,7 +52,6 @@ class Case:
     gravity: tuple = (0, 0, -G)
     slope: float = None       # rad; None: no ground
     friction: float = 0.6
-    notes: str = field(default='')
 
     def start(self):
         q, v = zip(*(b.start() for b in self.bodies))
@@ -138,7 +137,7 @@ def gyroscope():
 def wheel_arm():
     bodies = [bar('arm', 0.5, 1, Y), disc('wheel', 0.5, 0.002, 0.004, Y, 'arm', (0.5, 0, 0), v0=(60,))]
     return Case('a wheel on an arm that swings from the horizontal', "wheel's rate in space, arm", bodies, 2,
-                lambda q, v: [v[0] + v[1], q[0]], [60, 1], unit='rad/s')
+                lambda q, v: [v[0] + v[1], q[0]], [60, 1])
 
 
 def rover_bodies(radius, **more):
@@ -248,15 +247,15 @@ def words(numbers):
 
 
 def mjcf(case):
-    """the twin. Its contact is as hard as the step allows (MuJoCo takes two steps for the least time of one), its cone the round one"""
+    """the twin. Its contact is as hard as the step allows (MuJoCo takes two steps for the least time of one), its friction too"""
     children = {}
     for b in case.bodies:
         children.setdefault(b.parent, []).append(b)
 
     def written(b):
-        kinds = {'free': ['<freejoint/>'], 'ball': ['<joint type="ball" damping="{d}"/>'], 'revolute': ['<joint name="{n}" axis="{a}" damping="{d}" stiffness="{s}"/>'],
-                 'universal': ['<joint axis="{a}" damping="{d}" stiffness="{s}"/>', '<joint axis="{b}" damping="{d}" stiffness="{s}"/>']}[b.joint]
-        joints = ''.join(kinds).format(n=b.name, a=words(b.axis), b=words(b.axis2), d=b.damping, s=b.stiffness)
+        hinge = lambda axis, name: f'<joint {name} axis="{words(axis)}" damping="{b.damping}" stiffness="{b.stiffness}"/>'
+        joints = {'free': lambda: '<freejoint/>', 'ball': lambda: f'<joint type="ball" damping="{b.damping}"/>',
+                  'revolute': lambda: hinge(b.axis, f'name="{b.name}"'), 'universal': lambda: hinge(b.axis, '') + hinge(b.axis2, '')}[b.joint]()
         geom = f'<geom size="{b.ball}" contype="1" conaffinity="0"/>' if b.ball else ''
         return (f'<body name="{b.name}" pos="{words(b.at)}">{joints}<inertial pos="{words(b.com)}" mass="{b.mass}" diaginertia="{words(b.inertia)}"/>'
                 f'{geom}{"".join(map(written, children.get(b.name, [])))}</body>\n')
@@ -265,7 +264,7 @@ def mjcf(case):
     drives = [(f'<motor joint="{b.name}"/>', b.torque) if b.torque else (f'<velocity joint="{b.name}" kv="{b.servo[0]}"/>', b.servo[1])
               for b in case.bodies if b.torque or b.servo]
     q, v = case.start()
-    return (f'<mujoco><option gravity="{words(case.gravity)}" cone="elliptic" impratio="10"/>\n'
+    return (f'<mujoco><option gravity="{words(case.gravity)}" impratio="10"/>\n'
             f'<default><geom friction="{case.friction} 0 0" solref="0.002 1"/></default>\n<worldbody>\n{plane}'
             f'{"".join(map(written, children[None]))}</worldbody>\n<actuator>{"".join(d for d, _ in drives)}</actuator>\n'
             f'<keyframe><key name="home" qpos="{words(q)}" qvel="{words(v)}" ctrl="{words(c for _, c in drives)}"/></keyframe></mujoco>\n')
