@@ -144,6 +144,10 @@ def cell(record):
     return re.sub('e([+-])0', r'e\1', f'{record["error"]:.1e}').replace('e+', 'e') if record['error'] else '0'
 
 
+def shortened(record):
+    return {key: float(f'{value:.7g}') if isinstance(value, float) else value for key, value in record.items()}
+
+
 def table(programs, references, records, methods, steps):
     lines = ['| case | what moves | s | right | error is of | reference | catena, MuJoCo at 0.1 ms off |', '|---|---|---|---|---|---|---|']
     for p in programs:
@@ -245,7 +249,7 @@ def main():
     with open(os.path.join(out, 'spin.md'), 'w') as f:
         f.write('\n'.join(lines) + '\n')
     with open(os.path.join(out, 'spin.json'), 'w') as f:
-        f.write(json.dumps({'facts': facts})[:-1] + ', "runs": [\n' + ',\n'.join(map(json.dumps, records)) + '\n]}\n')
+        f.write(json.dumps({'facts': facts})[:-1] + ', "runs": [\n' + ',\n'.join(json.dumps(shortened(r)) for r in records) + '\n]}\n')
     picture(os.path.join(pictures, 'spin.png'), programs, records, methods)
     print(f'\nfigures in {os.path.relpath(out)}, picture in {os.path.relpath(pictures)}')
 
