@@ -61,12 +61,23 @@ def packages():
     return next((p for p in sys.path if p.endswith('site-packages')), '')
 
 
-def catena(tree, name):
-    """the library of a source tree by CMake's release build with the default compiler; the worker as a program of a user of it"""
+def cmake(tree, name, target):
+    """the folder in which CMake's release build with the default compiler has made a target of a source tree"""
     folder = os.path.join(BUILD, name)
     say(f'building {name}')
     attempt(['cmake', '-S', tree, '-B', folder, '-DCMAKE_BUILD_TYPE=Release', '-DCATENA_TESTS=OFF', '-DCATENA_WERROR=OFF'])
-    attempt(['cmake', '--build', folder, '--target', 'catena', '--parallel', '2'])
+    attempt(['cmake', '--build', folder, '--target', target, '--parallel', '2'])
+    return folder
+
+
+def command(tree, name):
+    """the command catena, for what is easier to ask of it than of a worker"""
+    return os.path.join(cmake(tree, name, 'catena-cli'), 'catena')
+
+
+def catena(tree, name):
+    """the library of a source tree; the worker as a program of a user of it"""
+    folder = cmake(tree, name, 'catena')
     include = os.path.join(tree, 'include')
     command = ['cc', '-std=gnu11', '-O2', '-DNDEBUG', '-I' + include, os.path.join(HERE, 'catena_bench.c'), '-L' + folder,
                '-lcatena', '-Wl,-rpath,' + folder, '-lm']

@@ -176,12 +176,12 @@ def write_csv(path, records, facts):
         out.writerows({key: text(value, 8) for key, value in record.items()} for record in records)
 
 
-def draw(path, script, blocks):
+def draw(path, script, blocks, size='1400,900'):
     """a picture by gnuplot; `blocks`: {name: rows of numbers}, $name in the script"""
     data = ''.join(f'${name} << EOD\n' + ''.join(' '.join(f'{x:.9g}' for x in row) + '\n' for row in rows or [(0, float('nan'))])
                    + 'EOD\n' for name, rows in blocks.items())
     try:
-        subprocess.run(['gnuplot'], input=f'{data}set terminal pngcairo size 1400,900 noenhanced\nset output "{path}"\n{script}\n',
+        subprocess.run(['gnuplot'], input=f'{data}set terminal pngcairo size {size} noenhanced\nset output "{path}"\n{script}\n',
                        text=True, check=True)
     except (OSError, subprocess.CalledProcessError) as e:
         print(f'note: {os.path.basename(path)} is not drawn: {e}')

@@ -93,6 +93,42 @@ class Twins(unittest.TestCase):
         self.assertGreater(alpha['end'], ours['end'])
 
 
+class Spinning(unittest.TestCase):
+    """cases of bench/spin"""
+
+    @classmethod
+    def setUpClass(cls):
+        try:
+            import spin
+        except ImportError as e:
+            raise unittest.SkipTest(str(e))
+        cls.spin, cls.catena, cls.folder = spin, build.command(build.ROOT, 'catena'), tempfile.mkdtemp()
+
+    def test_same_motion(self):
+        """the first 0.1 s by both programs' RK4; what touches does so by other laws, and is judged by the references"""
+        for name in self.spin.CASES:
+            with self.subTest(case=name):
+                p = self.spin.Programs(self.catena, self.folder, name)
+                p.case.duration = 0.1
+                if p.case.slope is None:
+                    ours, theirs = (p.run(program, 'rk4', 1e-4)['look'] for program in ('catena', 'mujoco'))
+                    self.assertLess(p.off(ours, theirs), 1e-9)
+
+    def test_references(self):
+        """both programs end where the references say"""
+        found = self.spin.read_references()
+        self.assertEqual(set(found), set(self.spin.CASES))
+        for name, reference in found.items():
+            for program in ('catena', 'mujoco'):
+                self.assertLess(reference[program]['off'], 1e-4, name)
+
+    def test_orders(self):
+        """a top in space: RK4 nears the closed form with the fourth power of the step"""
+        p = self.spin.Programs(self.catena, self.folder, 'top')
+        coarse, fine = (p.off(p.run('catena', 'rk4', dt)['look'], np.array(p.case.right())) for dt in (0.02, 0.01))
+        self.assertGreater(math.log2(coarse / fine), 3.8)
+
+
 class Costs(unittest.TestCase):
     """the cost at an error"""
 
@@ -159,6 +195,14 @@ class Programs(unittest.TestCase):
             self.assertTrue(os.path.getsize(os.path.join(out, f'position-based-{name}.png')) > 5000)
         energies = [float(r['energy']) for r in rows(os.path.join(out, 'position-based-2a.csv')) if r['method'] == 'collocation,order=2']
         self.assertTrue(all(b <= a + 1e-9 for a, b in zip(energies, energies[1:])))
+
+    def test_spin(self):
+        out = self.run_program('spin.py', '--only', 'top')
+        with open(os.path.join(out, 'spin.json')) as f:
+            found = {(r['program'], r['method'], r['dt']): r for r in json.load(f)['runs']}
+        self.assertLess(found['catena', 'rk4', 0.01]['error'], 1e-4)
+        self.assertLess(found['mujoco', 'rk4', 0.01]['error'], 1e-4)
+        self.assertTrue(os.path.getsize(os.path.join(out, 'spin.png')) > 5000)
 
     def test_unknown_case(self):
         done = subprocess.run([sys.executable, os.path.join(build.HERE, 'survives.py'), '--only', 'rope'], capture_output=True, text=True)
