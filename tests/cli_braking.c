@@ -1,4 +1,4 @@
-/// What `catena run` warns of: runs whose method takes energy from the motion, and no others.
+/// What `catena run` and `catena rollout` warn of: runs whose method takes energy from the motion, and no others.
 #include "tests/command.h"
 #include "tests/suite.h"
 
@@ -156,6 +156,20 @@ START_TEST(where_it_is_said)
 }
 END_TEST
 
+/// A rollout tells of how many of its first worlds.
+START_TEST(rollouts)
+{
+    spit("scene.yaml", ARM);
+    outcome o = catena("rollout", "scene.yaml", "--dt", "0.02", "--worlds", "20", "--out", "x.h5");
+    ck_assert_int_eq(o.status, 0);
+    ck_assert_msg(strstr(o.err, "the method brakes 8 of the first 8 worlds made; of world 0: radau takes "), "%s", o.err);
+    outcome_free(&o);
+    o = catena("rollout", "scene.yaml", "--dt", "0.0005", "--worlds", "3", "--out", "x.h5");
+    ck_assert_ptr_null(strstr(o.err, "brakes"));
+    outcome_free(&o);
+}
+END_TEST
+
 int main(void)
 {
     Suite *const suite = suite_create("cli_braking");
@@ -167,6 +181,7 @@ int main(void)
     tcase_add_test(tc, healthy);
     tcase_add_test(tc, braked_scenes);
     tcase_add_test(tc, where_it_is_said);
+    tcase_add_test(tc, rollouts);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }

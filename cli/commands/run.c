@@ -76,7 +76,7 @@ static int open_run(const arguments *args, run *r)
     r->q = calloc(worlds * (size_t)ctn_model_nq(r->s.model) + 1, sizeof *r->q);
     r->v = calloc(worlds * (size_t)ctn_model_nv(r->s.model) + 1, sizeof *r->v);
     r->samples = calloc(MOST_SAMPLES + 2, sizeof *r->samples);
-    r->braking = braking_open(r->s.model);
+    r->braking = braking_open(r->s.model, BRAKING_STATES);
     if (!r->total || !r->since || !r->q || !r->v || !r->samples || !r->braking) return run_error("not enough memory");
     r->dyn = ctn_dynamics_create(r->s.model, ctn_batch_configuration(r->batch)->engine, &err);
     if (!r->dyn) return status_error(&err, "");
@@ -254,7 +254,8 @@ static int step_and_report(const arguments *args, run *r)
     if (r->failed || !make_steps(r, 0, NULL))  // the latter says whether reading states failed
         return run_error("the run ends after %ld of %ld step%s%s", r->done, r->steps, plural(r->steps),
                          r->out ? "; the recording has what came before" : "");
-    if (!braking_warning(r->braking, &r->s.cfg, &r->total[0], ctn_batch_time(r->batch, 0), r->braked))
+    bool braked;
+    if (!braking_found(r->braking, &r->s.cfg, &r->total[0], ctn_batch_time(r->batch, 0), &braked, r->braked))
         return run_error("not enough memory");
     if (!quiet) warn_lines(r->braked);
     int status = r->lost || r->interrupted ? EXIT_RUN : EXIT_OK;

@@ -12,7 +12,6 @@
 #include <string.h>
 
 enum {
-    MOST_STATES = 40,
     LEAST_STATES = 8,    // of the largest models
     MOST_BODIES = 4000,  // of all states
     WORST = 4,           // states that remedies are tried on
@@ -36,18 +35,22 @@ void braking_close(braking *b)
     free(b);
 }
 
-braking *braking_open(const ctn_model *m)
+braking *braking_open(const ctn_model *m, int most)
 {
     braking *const b = calloc(1, sizeof *b);
     if (!b) return NULL;
     const int share = MOST_BODIES / (m->nbody + 1);
-    b->m = m, b->room = share > MOST_STATES ? MOST_STATES : share < LEAST_STATES ? LEAST_STATES : share;
+    b->m = m, b->room = share < LEAST_STATES ? LEAST_STATES : share < most ? share : most;
     b->q = malloc((size_t)b->room * (size_t)m->nq * sizeof *b->q + 1);
     b->v = malloc((size_t)b->room * (size_t)m->nv * sizeof *b->v + 1);
     if (b->q && b->v) return b;
     braking_close(b);
     return NULL;
 }
+
+void braking_begin(braking *b) { b->count = 0, b->kinetic = 0; }
+
+int braking_room(const braking *b) { return b->room; }
 
 long braking_stride(const braking *b, long steps) { return steps / (b->room - 1) + 1; }
 
@@ -172,7 +175,7 @@ typedef struct {
 static bool open_remedies(remedies *r, const braking *b, const taken *t)
 {
     const size_t nq = (size_t)b->m->nq, nv = (size_t)b->m->nv;
-    bool chosen[MOST_STATES] = {false};
+    bool chosen[BRAKING_STATES] = {false};
     r->q = malloc(WORST * nq * sizeof *r->q + 1), r->v = malloc(WORST * nv * sizeof *r->v + 1);
     for (; r->q && r->v && r->count < WORST && r->count < b->count; r->count++) {
         int worst = -1;
@@ -204,8 +207,8 @@ static bool position_based(const ctn_batch_config *cfg)
     return cfg->method == CTN_COLLOCATION || cfg->method == CTN_RADAU || cfg->method == CTN_ALPHA;
 }
 
-/// Whether nothing but gravity and dampers acts on a model: all that its ledger misses, motion has lost, and `variational` takes it
-/// at any step.
+/// Whether nothing but gravity and dampers acts on a model: then all that its ledger misses, motion has lost, and `variational`
+/// needs no small steps.
 static bool is_free(const ctn_model *m)
 {
     bool is = !m->nload;
@@ -244,7 +247,7 @@ static void find_remedies(remedies *r, const ctn_model *m, const ctn_batch_confi
         break;
     }
     c = *cfg, c.method = CTN_VARIATIONAL, c.order = 2;
-    if (cfg->method != CTN_VARIATIONAL && is_free(m) && helps(r, &c)) add_remedy(r, "variational");
+    if (is_free(m) && helps(r, &c)) add_remedy(r, "variational");
     if (position_based(cfg) && is_rotor(m, link)) add_remedy(r, "its inertia as `armature` of its joint");
     if (!r->known) add_remedy(r, "a smaller dt");
 }
@@ -279,20 +282,23 @@ static bool describe(const braking *b, const ctn_model *alone, const ctn_batch_c
     return known;
 }
 
-bool braking_warning(const braking *b, const ctn_batch_config *cfg, const ctn_step_stats *total, double seconds,
-                     char text[BRAKING_TEXT])
+bool braking_found(const braking *b, const ctn_batch_config *cfg, const ctn_step_stats *total, double seconds, bool *found,
+                   char text[BRAKING_TEXT])
 {
     const double moving = b->count ? b->kinetic / b->count * seconds : 0, lost = -total->created;
-    taken t[MOST_STATES];
-    text[0] = 0;
-    if (!(lost > SHARE * fmax(moving, total->dissipated))) return true;
+    taken t[BRAKING_STATES];
+    *found = false;
+    if (text) text[0] = 0;
+    // the energy of `variational` swings, and is not taken
+    if (cfg->method == CTN_VARIATIONAL || !(lost > SHARE * fmax(moving, total->dissipated))) return true;
     ctn_model *const alone = model_of_motion(b->m);
     bool room = alone != NULL;
     if (room && step_alone(alone, cfg, b->count, b->q, b->v, t)) {
-        const bool plain = is_free(b->m);  // then states that gain do not speak for others, where a whip cracks
+        // of a chain, states that gain do not speak for a whip that cracks between them
+        const bool plain = is_free(b->m) && position_based(cfg);
         const double seen = share_of(t, b->count, !plain), share = fmin(lost / moving, seen);
-        if (share > SHARE && share * moving > SHARE * total->dissipated)
-            room = describe(b, alone, cfg, t, seen, plain ? lost / moving : share, text);
+        *found = share > SHARE && share * moving > SHARE * total->dissipated;
+        if (*found && text) room = describe(b, alone, cfg, t, seen, plain ? lost / moving : share, text);
     }
     free(alone);
     return room;
