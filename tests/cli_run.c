@@ -82,7 +82,7 @@ START_TEST(json)
     ck_assert_double_eq(number(j, "line_search"), (double)s.line_search);
     ck_assert_double_ge(number(j, "wall_seconds"), 0);
     ck_assert_int_eq(cJSON_GetArraySize(member(j, "frozen")), 0);
-    ck_assert_int_eq(cJSON_GetArraySize(member(j, "warnings")), 0);
+    ck_assert_int_eq(cJSON_GetArraySize(member(j, "warnings")), 1);  // that order 2 brakes it
     ck_assert(cJSON_IsFalse(member(j, "interrupted")));
     cJSON_Delete(j);
 }

@@ -31,6 +31,7 @@ static void close_run(run *r)
 {
     ctn_recorder_close(r->recorder, NULL);
     freezes_close(r->freezes);
+    braking_close(r->braking);
     free(r->command);
     ctn_dynamics_free(r->dyn);
     ctn_batch_free(r->batch);
@@ -75,7 +76,8 @@ static int open_run(const arguments *args, run *r)
     r->q = calloc(worlds * (size_t)ctn_model_nq(r->s.model) + 1, sizeof *r->q);
     r->v = calloc(worlds * (size_t)ctn_model_nv(r->s.model) + 1, sizeof *r->v);
     r->samples = calloc(MOST_SAMPLES + 2, sizeof *r->samples);
-    if (!r->total || !r->since || !r->q || !r->v || !r->samples) return run_error("not enough memory");
+    r->braking = braking_open(r->s.model, BRAKING_STATES);
+    if (!r->total || !r->since || !r->q || !r->v || !r->samples || !r->braking) return run_error("not enough memory");
     r->dyn = ctn_dynamics_create(r->s.model, ctn_batch_configuration(r->batch)->engine, &err);
     if (!r->dyn) return status_error(&err, "");
     r->stride = (r->steps + MOST_SAMPLES - 1) / MOST_SAMPLES;
@@ -123,6 +125,13 @@ static void sample(run *r)
         (energy_sample){ctn_batch_time(r->batch, 0), t.kinetic, t.potential, t.spring, r->total[0].energy_after};
 }
 
+/// For what there is to warn of in the end.
+static void note_motion(run *r)
+{
+    ctn_batch_state(r->batch, r->q, r->v);
+    braking_note(r->braking, r->q, r->v, r->total[0].kinetic_after);
+}
+
 /// Sums up the statistics of one call. Returns whether a world still runs.
 static bool sum_up(run *r, const ctn_step_stats *part, bool fresh)
 {
@@ -159,6 +168,7 @@ static void step_all(run *r, ctn_step_stats *part, progress *bar)
 {
     const double start = clock_now();
     double flushed = start;
+    const long stride = braking_stride(r->braking, r->steps);
     long piece = 1;  // steps at a time
     bool running = true, recorded = true, sampled = true;
     if (!make_steps(r, 0, r->total)) return;
@@ -166,14 +176,16 @@ static void step_all(run *r, ctn_step_stats *part, progress *bar)
     record(r);
     hash(r);
     sample(r);
+    note_motion(r);
     save_freezes(r, NULL, 0);
     while (r->done < r->steps && running && !r->lost && !(r->interrupted = stop_asked())) {
         const long left = r->steps - r->done, to_record = r->recorder ? r->every - r->done % r->every : left,
-                   to_sample = r->plot.path ? r->stride - r->done % r->stride : left;
+                   to_sample = r->plot.path ? r->stride - r->done % r->stride : left, to_note = stride - r->done % stride;
         if (!ask_controller(r)) break;
         long n = r->hashes || r->control ? 1 : piece < left ? piece : left;
         n = to_record < n ? to_record : n;
         n = to_sample < n ? to_sample : n;
+        n = to_note < n ? to_note : n;
         n = freezes_room(r->freezes) < n ? freezes_room(r->freezes) : n;
         const double before = clock_now();
         if (!make_steps(r, n, part)) {
@@ -194,6 +206,7 @@ static void step_all(run *r, ctn_step_stats *part, progress *bar)
             flushed = after;
         }
         if (sampled) sample(r);
+        if (n == to_note) note_motion(r);
         progress_show(bar, "step", r->done, r->steps);
     }
     if (!recorded) record(r);  // the last state always
@@ -241,6 +254,10 @@ static int step_and_report(const arguments *args, run *r)
     if (r->failed || !make_steps(r, 0, NULL))  // the latter says whether reading states failed
         return run_error("the run ends after %ld of %ld step%s%s", r->done, r->steps, plural(r->steps),
                          r->out ? "; the recording has what came before" : "");
+    bool braked;
+    if (!braking_found(r->braking, &r->s.cfg, &r->total[0], ctn_batch_time(r->batch, 0), &braked, r->braked))
+        return run_error("not enough memory");
+    if (!quiet) warn_lines(r->braked);
     int status = r->lost || r->interrupted ? EXIT_RUN : EXIT_OK;
     if (r->plot.path && draw_energies(r) != EXIT_OK) status = EXIT_RUN;
     if (args->value[OPT_JSON]) {

@@ -6,6 +6,7 @@
 #include "cli/base/progress.h"
 #include "cli/base/setup.h"
 #include "cli/commands/controller.h"
+#include "sim/runs/braking.h"
 #include "sim/runs/freezes.h"
 
 /// Energies of world 0 at one time, for the plot. J
@@ -36,6 +37,10 @@ typedef struct run {
     const char *save_freeze;  // the folder for their last steps; NULL: none
     char *command;            // the command line, of these files
     freezes *freezes;
+
+    // what the method takes from the motion
+    braking *braking;           // of world 0: all are alike
+    char braked[BRAKING_TEXT];  // the warning; empty: none
 
     // plot
     plot_file plot;  // path NULL: none

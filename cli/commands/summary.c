@@ -205,6 +205,7 @@ int print_json_summary(const run *r)
         }
     }
     json_lines(root, "warnings", ctn_scene_warnings(r->s.scene));
+    if (*r->braked) json_text(cJSON_GetObjectItem(root, "warnings"), NULL, r->braked);
     if (r->out) {
         cJSON *const recording = json_object(root, "recording");
         json_text(recording, "file", r->out);

@@ -31,7 +31,8 @@ typedef struct ctn_rollout_config {
                               // `catena replay` makes again (docs/recording.md); NULL (default): they are not saved
     const char *command;  // the command line or program behind it, noted in the file; NULL (default): none
 
-    /// Hears what is allowed but probably not meant, before the first world; NULL (default): nobody does.
+    /// Hears what is allowed but probably not meant, before the first world, and after the last one whether the method took
+    /// energy from the motion of the first ones; NULL (default): nobody does.
     void (*warn)(void *context, const char *text);
 
     /// Hears how many of `all` worlds are done: before the first, and whenever some more are in the file. NULL (default):

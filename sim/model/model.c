@@ -206,6 +206,29 @@ ctn_model *model_with_wrenches(const ctn_model *m, const wrench_place *places, i
     return to;
 }
 
+ctn_model *model_of_motion(const ctn_model *m)
+{
+    ctn_model *const to = malloc(sizeof *to + ((size_t)m->nbody + 1) * sizeof *to->bodies);
+    if (!to) return NULL;
+    *to = *m;
+    to->bodies = (ctn_body *)(void *)(to + 1);
+    to->nload = to->nspring = to->nforce = to->ndrag = to->ncontact = to->nbent = to->nsurface = to->nmotor = to->ncontrol = 0;
+    to->nwound = to->nsignal = to->nsensor = 0;
+    to->plane = to->passive = to->rubs = to->fast = to->slips = to->adds = to->driven = false;
+    memset(to->gravity, 0, sizeof to->gravity);
+    for (int i = 0; i < m->nbody; i++) {
+        ctn_body *const b = &to->bodies[i];
+        *b = m->bodies[i];
+        b->flags &= ~(unsigned)(BODY_PASSIVE | BODY_SPRING | BODY_LOAD | BODY_HELD | BODY_MOTOR | BODY_SERVO | BODY_FRICTION);
+        b->load = b->loads_end = 0;
+        memset(b->damping, 0, sizeof b->damping);
+        b->stiffness = b->limit_k = b->limit_b = b->friction = b->held[0] = b->held[1] = 0;
+        b->limit[0] = b->kind == JOINT_BALL ? 0 : -INFINITY, b->limit[1] = INFINITY;
+        body_set_form(b);
+    }
+    return to;
+}
+
 void load_scales(ctn_model *m)
 {
     for (int i = 0; i < m->nbody; i++) m->bodies[i].held[0] = m->bodies[i].held[1] = 0;

@@ -58,6 +58,9 @@ typedef struct {
 /// with `m`, which must outlive it. NULL: no memory. Free with free().
 ctn_model *model_with_wrenches(const ctn_model *m, const wrench_place *places, int count);
 
+/// `m` with nothing that acts on its links: neither gravity nor forces of joints, motors, loads or contact. Else as above.
+ctn_model *model_of_motion(const ctn_model *m);
+
 /// Adds the sensors of a scene, when links, bodies and motors are known: sim/model/sensors.c. false: no memory.
 bool compile_sensors(ctn_model *m, const ctn_scene *scene);
 void free_sensors(ctn_model *m);

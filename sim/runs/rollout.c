@@ -7,6 +7,7 @@
 #include "sim/base/status.h"
 #include "sim/record/record.h"
 #include "sim/runs/blocks.h"
+#include "sim/runs/braking.h"
 #include "sim/runs/inputs.h"
 #include "sim/scene/scene.h"
 
@@ -19,6 +20,9 @@
 
 #define COOKIE 0xca7e4a03u
 #define MOST_STEPS 9000000000000000L  // whole numbers of a double
+
+/// Whether the method brakes them is looked at of the first worlds, by some of their states, if so many are kept.
+enum { LOOKED_AT = 8, LEAST_STATES = 8, MOST_STATES = 16 };
 
 /// Whose fault an error is: the larger the worse.
 enum { NO_FAULT, FAULT_OF_RUN, FAULT_OF_INPUT };
@@ -36,6 +40,11 @@ typedef struct rollout {
     trajectories_done before;
     tally own, sum;  // what is done here, and by all
     double wall;     // s
+
+    // what the method takes from the motion
+    braking *braking;               // of the world in hand; NULL: no world is looked at
+    int looked, braked;             // worlds
+    char first[64 + BRAKING_TEXT];  // of the first of these: what to warn of
 } rollout;
 
 // ---- errors
@@ -231,6 +240,9 @@ static int open_rollout(rollout *r, ctn_error *err)
     blocks *const b = &r->blocks;
     int fault = fault_of_input(open_blocks(r, err));
     if (fault == NO_FAULT) fault = fault_of_file(open_file(r, err));
+    const bool looks = r->cfg->warn && !r->ranks->rank && b->times >= LEAST_STATES && !(~b->keep & (KEEP_Q | KEEP_V));
+    if (fault == NO_FAULT && looks && !(r->braking = braking_open(b->model, MOST_STATES)))
+        fault = fault_of_input(fail(err, CTN_NO_MEMORY, "not enough memory"));
     b->done = b->first + (long)r->before.count;
     b->frozen = (long)r->before.frozen, b->fallen = (long)r->before.fallen;
     r->own = (tally){.done = (long)r->before.count, .before = (long)r->before.count, .frozen = b->frozen, .fallen = b->fallen};
@@ -256,6 +268,41 @@ static int open_all(rollout *r, ctn_error *err)
 
 // ---- the worlds
 
+/// Whether the method brakes world w of the block: of what is kept of it, evenly, as much as there is room for. false: no memory.
+static bool look_at(rollout *r, ctn_dynamics *dyn, int w)
+{
+    const blocks *const b = &r->blocks;
+    const long world = (long)w * b->times, last = b->times - 1, most = braking_room(r->braking) - 1,
+               parts = last < most ? last : most;
+    char text[BRAKING_TEXT];
+    bool braked;
+    braking_begin(r->braking);
+    for (long k = 0; k <= parts; k++) {
+        const size_t state = (size_t)(world + k * last / parts);
+        const double *const q = b->states[0] + state * b->now.list[0].width;
+        const double *const v = b->states[1] + state * b->now.list[1].width;
+        ctn_totals now;
+        ctn_energy_momentum(dyn, 1, q, v, &now);
+        braking_note(r->braking, q, v, now.kinetic);
+    }
+    if (!braking_found(r->braking, &b->cfg, &b->total[w], ctn_batch_time(b->batch, w), &braked, r->braked ? NULL : text))
+        return false;
+    if (braked && !r->braked) snprintf(r->first, sizeof r->first, "of world %ld: %s", b->done + w, text);
+    r->looked++, r->braked += braked;
+    return true;
+}
+
+/// Looks at the first worlds that are made here.
+static ctn_status look_at_first(rollout *r, int count, ctn_error *err)
+{
+    if (!r->braking || r->looked == LOOKED_AT) return CTN_OK;
+    ctn_dynamics *const dyn = ctn_dynamics_create(r->blocks.model, "scalar", err);
+    bool room = dyn != NULL;
+    for (int w = 0; w < count && r->looked < LOOKED_AT && room; w++) room = look_at(r, dyn, w);
+    ctn_dynamics_free(dyn);
+    return room ? CTN_OK : fail(err, CTN_NO_MEMORY, "not enough memory");
+}
+
 /// Makes the next block and writes it. Returns a fault; `whole` becomes false if it was ended early.
 static int make_block(rollout *r, bool *whole, ctn_error *err)
 {
@@ -270,8 +317,9 @@ static int make_block(rollout *r, bool *whole, ctn_error *err)
     }
     if (status != CTN_OK) return b->unsaved ? FAULT_OF_RUN : fault_of_engine(status);
     if (trajectories_put(r->file, b->done, count, b->states, b->hash, b->total, err) != CTN_OK) return FAULT_OF_RUN;
+    status = look_at_first(r, count, err);
     b->done += count, r->own.done += count;
-    return NO_FAULT;
+    return fault_of_input(status);
 }
 
 static void show(const rollout *r)
@@ -353,6 +401,7 @@ static ctn_status outcome(const rollout *r, ctn_error *err)
             add_line(err, "interrupted after %ld of %ld world%s; the file has %s", t->done, b->all, plural(b->all),
                      t->done ? "these" : "none");
     }
+    if (r->braked) warn(r, "the method brakes %d of the first %d worlds made; %s", r->braked, r->looked, r->first);
     if (!failed) err->status = t->fault ? CTN_INTERRUPTED : t->frozen ? CTN_FROZEN : CTN_OK;
     return err->status;
 }
@@ -361,6 +410,7 @@ static void close_rollout(rollout *r)
 {
     trajectories_close(r->file, NULL);
     freezes_close(r->freezes);
+    braking_close(r->braking);
     blocks_close(&r->blocks);
     free(r->path);
 }
