@@ -109,7 +109,7 @@ typedef struct lane_model {
     const fixed_surface *surfaces;  // [nsurface]
     const ctn_frame *frames;  // [nlink]
     const int *dof_adr;       // [nv]
-    bool in_order, passive, slides, rubs, turns, wheels, tilts, adds, fast, published;
+    bool in_order, passive, slides, rubs, turns, spins, skew, adds, fast, published;
     fluid_stream stream;
     real dt;  // s, of a step
     WORLD_CONSTANTS(real)

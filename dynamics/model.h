@@ -51,6 +51,8 @@ enum body_flag {
     BODY_FRICTION = 32768,  // has dry friction
     BODY_SYMMETRIC = 65536,  // its mass lies alike about the axis of its hinge
     BODY_TILTS = 131072,     // likewise, and joints before it turn that axis
+    BODY_ROUND = 262144,     // a leaf on a ball joint whose mass lies alike about all axes there
+    BODY_TOP = 524288,       // another leaf on a ball joint, on the world or free
 };
 
 /// Bodies by the shape of their joint: kernels are compiled for each of these apart, so that they need not test flags (joints.h).
@@ -330,8 +332,8 @@ struct ctn_model {
     bool passive;       // a body is BODY_PASSIVE
     bool rubs;          // a body is BODY_FRICTION
     bool turns;         // one turns freely (integrators/turns.h), or could
-    bool wheels;        // likewise a wheel (integrators/turning_frame.h)
-    bool tilts;         // likewise one whose axis turns
+    bool spins;         // likewise one is seen from frames that turn with it (integrators/turning_frame.h)
+    bool skew;          // and what these make of the matrix of a step is not symmetric
     bool fast;          // a motor has a limit of its speed
     bool slides;        // a body slides, or turns on a helix, on another one
     bool slips, adds;   // a load is LOAD_SLIPS, LOAD_ADDED

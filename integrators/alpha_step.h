@@ -162,7 +162,19 @@ KERNEL void wind_ahead(const lane_model *m, const position_state *S, real h, rea
     clock_now(m, h, 1);
 }
 
-/// Sets the solve's weights and aims, from the state as it is seen from the frames of wheels.
+/// What the drift of body b, V and A as seen from its frames, makes of these: the rate of the axes; and of loads, dampers of which
+/// go by the way of the frames beyond it.
+FN void drift_of_frame(const alpha_rule *r, const lane_body *b, const rate_pose *V, const rate_pose *A, rate_pose *drift, body_frame *f)
+{
+    rate_pose D;
+    find_drifts(r, RATE_NUMBERS, (const real *)V, (const real *)A, (real *)&D);
+    f->rate = r->s, f->base = mat3_add(f->from, D.R);
+    f->couple = tilts(b) ? given(b)->I[2] * f->at.r.z * r->s : rset(0);
+    const mat3 X = skew_times(sub_scaled(f->at.way, frame_spin(&f->at, f->from), rset(1) / r->s), f->from);
+    drift->p = sub(D.p, mul(X, seen_center(b))), drift->R = mat3_add(D.R, X);
+}
+
+/// Sets the solve's weights and aims, from the state as it is seen from the frames of what spins.
 KERNEL void aim_alpha(const lane_model *m, const alpha_rule *rule, const position_state *S, position_work *P)
 {
     solve *W = &P->W;
@@ -173,14 +185,7 @@ KERNEL void aim_alpha(const lane_model *m, const alpha_rule *rule, const positio
         const real *V = (const real *)&S->V[i], *A = (const real *)&S->A[i], *B = (const real *)&S->B[i];
         if (flags & (BODY_MASS | BODY_LOAD)) find_aims(r, RATE_NUMBERS, V, A, B, (real *)&P->aim[i]);
         if (flags & BODY_LOAD) find_drifts(r, RATE_NUMBERS, V, A, (real *)&P->drift[i]);
-        if (m->tilts && tilts(&m->bodies[i])) {
-            rate_pose ahead;
-            find_drifts(r, RATE_NUMBERS, V, A, (real *)&ahead);
-            gyrostat *const g = &W->turn.gyrostat[i];
-            g->size = given(&m->bodies[i])->I[2] * W->turn.spin[i].z * r->s, g->f = add(W->start[i].R.z, ahead.R.z);
-        }
-        if (flags & BODY_LOAD && W->turn.from)  // dampers go by h R~ [s] beyond it, and R~ [s] is its rate
-            P->drift[i].R = mat3_add_scaled(P->drift[i].R, times_skew(W->turn.from[i], W->turn.spin[i]), r->h - rset(1) / r->s);
+        if (m->spins && spins(&m->bodies[i])) drift_of_frame(r, &m->bodies[i], &S->V[i], &S->A[i], &P->drift[i], &W->turn.of[i]);
     }
     find_aims(r, m->nv, S->rate, S->a, S->b, P->aim_rate);
     find_drifts(r, m->nv, S->rate, S->a, P->slack);
@@ -217,7 +222,7 @@ KERNEL void aim_wrenches(const lane_model *m, const alpha_rule *r, const positio
         at->F = load_force(m, load, ahead), at->T = load_torque(m, load, ahead), at->axis = load_axis(load, ahead);
         if (load->flags & LOAD_SLIPS) {  // its law wants a unit vector, and the current is that of where the point will be
             vec3 way = scale(mul_add(S->V[load->body].p, V, load3(load->point)), r->h);
-            if (W->turn.from) way = add(way, sub(mul(R, load3(load->point)), mul(W->start[load->body].R, load3(load->point))));
+            if (W->turn.of) way = add(way, sub(mul(R, load3(load->point)), mul(W->start[load->body].R, load3(load->point))));
             if (load->flags & LOAD_AXIAL) at->axis = scale(at->axis, rset(1) / root(dot(at->axis, at->axis)));
             at->stream = stream_now(m, load, add(at->gap, way));
         }
@@ -258,7 +263,7 @@ typedef struct {
     real *rate, *a;
 } alpha_end;
 
-/// The end of the step that P has solved; A as it is seen from the frames of wheels.
+/// The end of the step that P has solved; A as it is seen from the frames of what spins.
 KERNEL void end_rates_of_alpha(const lane_model *m, const alpha_rule *rule, const position_state *state, position_work *P,
                                const alpha_end *E)
 {
@@ -269,7 +274,7 @@ KERNEL void end_rates_of_alpha(const lane_model *m, const alpha_rule *rule, cons
         const lane_body *b = &m->bodies[i];
         joint_increment(b, S->q, P, E->a + b->vadr);
         if (!(b->flags & (BODY_MASS | BODY_LOAD))) continue;
-        E->A[i] = chord_rate(chord_from(W, i), W->now[i].R, W->body[i].dp, rset(1));
+        E->A[i] = chord_rate(chord_from(W, i), W->now[i].R, way_seen(W, i), rset(1));
         find_ends(r, RATE_NUMBERS, (const real *)&S->V[i], (const real *)&S->A[i], (real *)&E->A[i], (real *)&E->V[i]);
         E->V[i] = leave_frame(b, &W->turn, i, W->now[i].R, E->V[i]);
     }
@@ -307,14 +312,16 @@ KERNEL void error_of_alpha(const lane_model *m, const alpha_rule *rule, const po
     sweep_solve(m, W, &P->sweep, x, w, W->sum, x);
 }
 
-/// Body i, a wheel, of commit_alpha().
-FN void commit_wheel(const alpha_rule *r, position_state *S, const position_work *P, const alpha_end *E, mask where, int i)
+/// Body i of commit_alpha(), which spins.
+FN void commit_spinning(const lane_body *b, const alpha_rule *r, position_state *S, const position_work *P, const alpha_end *E,
+                        mask where, int i)
 {
     const turning_frames *const T = &P->W.turn;
-    const mat3 G = turning_change(P->W.now[i].R, E->V[i].R, T->spin[i]);
-    rate_pose A = E->A[i], B = rate_sum(rate_sum(rate_scale(A, r->b_new), T->A[i], r->b_A), T->B[i], negate(r->b_B));
-    A.R = mat3_add(A.R, G), B.R = mat3_add(B.R, G);
-    S->V[i] = sel_rate(where, E->V[i], S->V[i]), S->A[i] = sel_rate(where, A, S->A[i]), S->B[i] = sel_rate(where, B, S->B[i]);
+    const mat3 R = P->W.now[i].R, V = mat3_add_scaled(E->V[i].R, frame_rate(b, &T->of[i].at, R), rset(-1));
+    const rate_pose B = rate_sum(rate_sum(rate_scale(E->A[i], r->b_new), T->A[i], r->b_A), T->B[i], negate(r->b_B));
+    S->V[i] = sel_rate(where, E->V[i], S->V[i]);
+    S->A[i] = sel_rate(where, leave_frame_faster(b, T, i, R, V, E->A[i]), S->A[i]);
+    S->B[i] = sel_rate(where, leave_frame_faster(b, T, i, R, V, B), S->B[i]);
 }
 
 /// Makes the solution in P, which ends with E, the state, in the lanes `where`; `all` and `whole` as of commit_step().
@@ -325,8 +332,8 @@ KERNEL void commit_alpha(const lane_model *m, const alpha_rule *r, position_stat
     const turning_frames *const T = &P->W.turn;
     for (int i = 0; i < m->nbody; i++) {
         if (!(m->bodies[i].flags & (BODY_MASS | BODY_LOAD))) continue;
-        if (T->from && is_wheel(&m->bodies[i])) {
-            commit_wheel(r, S, P, E, where, i);
+        if (T->of && spins(&m->bodies[i])) {
+            commit_spinning(&m->bodies[i], r, S, P, E, where, i);
             continue;
         }
         const real *V1 = (const real *)&E->V[i], *A1 = (const real *)&E->A[i];
@@ -346,18 +353,17 @@ KERNEL void commit_alpha(const lane_model *m, const alpha_rule *r, position_stat
 }
 
 /// After a step of order 2 in the place of one of alpha, from the velocities `V` [nbody] and `rate` [nv], as seen from the frames
-/// of wheels: accelerations that carry on from it, in the lanes `where`. They balance the forces, and one such step in a run costs no
+/// of what spins: accelerations that carry on from it, in the lanes `where`. They balance the forces, and one such step in a run costs no
 /// order. R [nbody]: at its end.
 KERNEL void restart_alpha(const lane_model *m, const turning_frames *T, const placement *R, real h, const rate_pose *V,
                           const real *rate, position_state *S, mask where)
 {
     const real inv_h = rset(1) / h;
     for (int i = 0; i < m->nbody; i++) {
-        rate_pose A = rate_scale(rate_sum(S->V[i], V[i], rset(-1)), inv_h);
-        if (T->from && is_wheel(&m->bodies[i])) {
-            const mat3 turns = times_skew(R[i].R, T->spin[i]);
-            A.R = mat3_add(mat3_add_scaled(A.R, turns, negate(inv_h)), turning_change(R[i].R, S->V[i].R, T->spin[i]));
-        }
+        const lane_body *b = &m->bodies[i];
+        rate_pose now = S->V[i], A;
+        if (T->of && spins(b)) now = with_columns(b, now, mat3_add_scaled(now.R, frame_rate(b, &T->of[i].at, R[i].R), rset(-1)));
+        A = leave_frame_faster(b, T, i, R[i].R, now.R, rate_scale(rate_sum(now, V[i], rset(-1)), inv_h));
         S->A[i] = sel_rate(where, A, S->A[i]), S->B[i] = sel_rate(where, A, S->B[i]);
     }
     for (int k = 0; k < m->nv; k++) {

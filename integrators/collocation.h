@@ -97,7 +97,7 @@ typedef struct {
 } solve;
 
 /// The axes of body i from which its chord goes.
-FN mat3 chord_from(const solve *W, int i) { return W->turn.from ? W->turn.from[i] : W->start[i].R; }
+FN mat3 chord_from(const solve *W, int i) { return W->turn.of ? W->turn.of[i].from : W->start[i].R; }
 
 FN void set_step_size(solve *W, real h)
 {
@@ -199,6 +199,7 @@ KERNEL void start_step(const lane_model *m, solve *W)
         const mat3 Yt = transposed(Y);
         s->Zt.x = smul(S, Yt.x), s->Zt.y = smul(S, Yt.y), s->Zt.z = smul(S, Yt.z);
         s->e = scale(V->p, h);
+        if (W->turn.of) s->e = add(s->e, W->turn.of[i].shift);
     }
 }
 
@@ -250,7 +251,7 @@ FN real weigh_body(const lane_model *m, const lane_body *b, joint_form f, solve 
     K.y = sub_scaled(mul(R, k->Zt.y), c, y.y);
     K.z = sub_scaled(mul(R, k->Zt.z), c, y.z);
     t->w.n = vec(K.y.z - K.z.y, K.z.x - K.x.z, K.x.y - K.y.x);
-    if (m->tilts && tilts(b)) t->w.n = add(t->w.n, gyrostat_couple(&W->turn.gyrostat[i], R.z));
+    if (m->skew && has_couple(b)) t->w.n = add(t->w.n, end_couple(b, &W->turn.of[i], R));
     t->w.f = force;
     t->b = add_scaled(ck, force, half);
     t->A.xx = K.y.y + K.z.z, t->A.yy = K.x.x + K.z.z, t->A.zz = K.x.x + K.y.y;
@@ -302,18 +303,20 @@ FN real add_drag(body_load *L, const lane_point_load *s, load_state *at, vec3 ar
 /// How the body i has turned since the start of the step, R R_k'; of one with a frame, beyond that.
 FN mat3 turned_body(const solve *W, int i) { return mmul(W->now[i].R, transposed(chord_from(W, i))); }
 
-/// What the chord of a point of body i, fixed in it at `point`, has beyond the way that its velocity says, if the body goes on
-/// as its frame does.
-FN vec3 beyond_arc(const solve *W, int i, vec3 point)
+/// What the way of a load's point has beyond what its velocity says, if its body goes on as its frames do: a chord has an arc.
+FN vec3 beyond_arc(const lane_model *m, const solve *W, const lane_point_load *s)
 {
-    const mat3 R = W->turn.from[i];
-    return sub(mul(R, sub_scaled(point, cross(W->turn.spin[i], point), W->in.h)), mul(W->start[i].R, point));
+    const lane_body *b = &m->bodies[s->body];
+    const body_frame *const f = &W->turn.of[s->body];
+    if (!spins(b)) return zero3();
+    const vec3 arm = sub(load3(s->point), seen_center(b)), on = mul(f->from, arm);
+    return sub(sub(on, cross(f->at.way, on)), mul(W->start[s->body].R, arm));
 }
 
 /// The way u of a load's point, as dampers have it.
-FN vec3 way_of_load(const solve *W, const lane_point_load *s, vec3 u)
+FN vec3 way_of_load(const lane_model *m, const solve *W, const lane_point_load *s, vec3 u)
 {
-    return W->turn.from ? sub(u, beyond_arc(W, s->body, load3(s->point))) : u;
+    return W->turn.of ? sub(u, beyond_arc(m, W, s)) : u;
 }
 
 /// The gap of load k, a contact point, at the start of the step.
@@ -330,12 +333,11 @@ FN touch contact_of(const lane_model *m, const solve *W, int k, surface_point no
     const lane_point_load *s = &m->loads[k];
     const vec3 *const face = s->surface ? &W->face[s->contact] : NULL;
     touch c = touch_of(s, gap_before(m, W, k), now, W->held[k].gap, arm, Qt, u, W->slip[s->contact], face);
-    if (W->turn.from)  // the surface goes on an arc
-        c.s = add(c.s, scale(cross(c.face, mul(W->turn.from[s->body], W->turn.spin[s->body])), s->radius * W->in.h));
+    if (W->turn.of) c.s = add(c.s, scale(cross(c.face, W->turn.of[s->body].at.way), s->radius));  // the surface goes on an arc
     if (W->drift) {
         const rate_pose *D = &W->drift[s->body];
         vec3 drift = mul_add(D->p, D->R, load3(s->point)), rolls = mul(chord_from(W, s->body), tmul(D->R, c.face));
-        if (W->turn.from) drift = add(drift, beyond_arc(W, s->body, load3(s->point)));
+        if (W->turn.of) drift = add(drift, beyond_arc(m, W, s));
         const vec3 n = s->surface ? W->begun[s->contact].n : c.n;
         c.from = sel(lt(c.before, rset(0)), negate(c.before + dot(n, drift)), rset(0));
         c.rest = add(c.rest, along_ground(c.face, add_scaled(drift, rolls, s->radius)));
@@ -447,7 +449,7 @@ KERNEL real find_loads(const lane_model *m, solve *W, int i, bool curves, body_l
             }
             continue;
         }
-        vec3 w = way_of_load(W, s, u);
+        vec3 w = way_of_load(m, W, s, u);
         if (W->drift) w = sub(w, mul_add(W->drift[i].p, W->drift[i].R, load3(s->point)));
         if (s->flags & LOAD_SLIPS) {
             E = E + add_drag(&L, s, &W->held[k], arm, w, &W->in);

@@ -126,48 +126,61 @@ FN void start_from(const position_state *S, const real *tau, solve *W)
     W->slip = S->slip, W->press = S->press;
 }
 
-/// The state S, from which a step of size h begins, as it is seen from the frames of wheels. After set_step_size(); placements of the
-/// start are in W. (turning_frame.h)
+/// The state S, from which a step begins, as it is seen from the frames of what spins (turning_frame.h). After set_step_size();
+/// placements of the start are in W.
 KERNEL position_state see_from_frames(const lane_model *m, const position_state *S, solve *W)
 {
     position_state seen = *S;
     const turning_frames *const T = &W->turn;
-    if (!T->from) return seen;
+    if (!T->of) return seen;
     seen.V = T->V;
     if (S->A) seen.A = T->A, seen.B = T->B;
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
-        const mat3 R = T->from[i] = W->start[i].R;
-        T->spin[i] = zero3(), T->V[i] = S->V[i];
+        body_frame *const f = &T->of[i];
+        const mat3 R = W->start[i].R, V = S->V[i].R;
+        turned_frame begun;
+        f->from = f->base = R, f->at.way = f->shift = zero3(), f->at.l = f->at.r = zero3();
+        T->V[i] = S->V[i];
         if (S->A) T->A[i] = S->A[i], T->B[i] = S->B[i];
-        if (!is_wheel(b)) continue;
-        const vec3 s = T->spin[i] = spin_of(R, S->V[i].R);
-        const mat3 E = spun(s, W->in.h), V = S->V[i].R;
-        T->from[i] = mmul(R, E), T->V[i].R = mmul(mat3_add_scaled(V, times_skew(R, s), rset(-1)), E);
-        if (tilts(b)) T->gyrostat[i].size = given(b)->I[2] * s.z * W->in.inv_h, T->gyrostat[i].f = R.z;
+        if (!spins(b)) continue;
+        f->at = frame_of(b, R, V, W->in.h, &begun);
+        f->from = f->base = turned_on(b, &f->at, R);
+        f->shift = mul(mat3_add_scaled(R, f->from, rset(-1)), seen_center(b));
+        const mat3 D = mat3_add_scaled(V, frame_rate(b, &begun, R), rset(-1));
+        T->V[i] = with_columns(b, S->V[i], turned_on(b, &f->at, D));
+        f->rate = W->in.inv_h, f->couple = tilts(b) ? given(b)->I[2] * f->at.r.z * W->in.inv_h : rset(0);
         if (!S->A) continue;
-        const mat3 G = turning_change(R, V, s);
-        T->A[i].R = mmul(mat3_add_scaled(S->A[i].R, G, rset(-1)), E), T->B[i].R = mmul(mat3_add_scaled(S->B[i].R, G, rset(-1)), E);
+        const mat3 G = frame_change(b, &begun, R, D);
+        T->A[i] = with_columns(b, S->A[i], turned_on(b, &f->at, mat3_add_scaled(S->A[i].R, G, rset(-1))));
+        T->B[i] = with_columns(b, S->B[i], turned_on(b, &f->at, mat3_add_scaled(S->B[i].R, G, rset(-1))));
     }
     return seen;
 }
 
-/// The same after it has been found, as `seen`.
+/// The same after it has been found.
 FN position_state seen_from_frames(const position_state *S, const solve *W)
 {
     position_state seen = *S;
-    if (!W->turn.from) return seen;
+    if (!W->turn.of) return seen;
     seen.V = W->turn.V;
     if (S->A) seen.A = W->turn.A, seen.B = W->turn.B;
     return seen;
 }
 
-/// The velocity V of body i at the end of a step, seen from its frame, as it is in space; R: its axes there.
+/// The velocity V of body i at the end of a step, seen from its frames, as it is in space; R: its axes there.
 FN rate_pose leave_frame(const lane_body *b, const turning_frames *T, int i, mat3 R, rate_pose V)
 {
-    if (T->from && is_wheel(b)) V.R = mat3_add(V.R, times_skew(R, T->spin[i]));
-    return V;
+    return T->of && spins(b) ? with_columns(b, V, mat3_add(V.R, frame_rate(b, &T->of[i].at, R))) : V;
 }
+/// The same of an acceleration A, with the velocity V as seen from there.
+FN rate_pose leave_frame_faster(const lane_body *b, const turning_frames *T, int i, mat3 R, mat3 V, rate_pose A)
+{
+    return T->of && spins(b) ? with_columns(b, A, mat3_add(A.R, frame_change(b, &T->of[i].at, R, V))) : A;
+}
+
+/// The way of the origin of body i since the start of the step, as it is seen from its frames.
+FN vec3 way_seen(const solve *W, int i) { return W->turn.of ? sub(W->body[i].dp, W->turn.of[i].shift) : W->body[i].dp; }
 
 /// The lanes `rest` begin at q, the start of the step. Of one stage.
 FN void rest_at(const lane_model *m, const real *q, mask rest, real *x, real *u, real *base, real *base_u)
@@ -253,6 +266,13 @@ KERNEL void face_contacts(const lane_model *m, solve *W, mask where)
     }
 }
 
+/// The step d [nv] by which a top comes from its axes R to those of its free motion, in the lanes `where`.
+FN void guess_top(const lane_body *b, mat3 R, mat3 to, mask where, real *d)
+{
+    const vec3 u = quat_log(quat_short(quat_of_rotation(mmul(transposed(R), to))));
+    store3(d + b->vadr, sel3(where, u, load3(d + b->vadr)));
+}
+
 /// The first guess in the lanes `where`: joint rates that change as they did in the step before. The lanes `rest` begin at the
 /// start of the step, `where` among them.
 KERNEL void predict_step(const lane_model *m, const position_state *S, position_work *P, mask rest, mask where)
@@ -262,6 +282,8 @@ KERNEL void predict_step(const lane_model *m, const position_state *S, position_
     for (int k = 0; k < m->ncontact; k++) P->W.lag[k] = sel(rest, S->press[k], P->W.lag[k]);
     if (m->nsurface) face_contacts(m, &P->W, rest);
     for (int k = 0; k < m->nv; k++) P->d[k] = sel(rest, P->W.in.h * (S->rate[k] + S->gain[k]), P->d[k]);
+    for (int i = 0; i < m->nbody && P->W.turn.of; i++)
+        if (is_top(&m->bodies[i])) guess_top(&m->bodies[i], P->W.start[i].R, P->W.turn.of[i].from, rest, P->d);
     move_iterate(m, P, rset(1), where);
 }
 
@@ -296,7 +318,7 @@ KERNEL void keep_lead(const lane_model *m, position_work *P, mask where)
 KERNEL mask newton_direction(const lane_model *m, mask need, newton_progress *N, position_work *P, position_counts *count,
                              real *size)
 {
-    if (m->tilts) {
+    if (m->skew) {
         *size = turning_newton(m, &P->W, &P->whole, &P->skew, P->fresh);
         for (int k = 0; k < m->nv; k++) P->d[k] = sel(need, P->fresh[k], P->d[k]);
         return need;
@@ -434,15 +456,15 @@ KERNEL void newton_pass(const lane_model *m, double tolerance, int max_iteration
     else evaluate(m, W);
     count_evaluation(count, N->running);
     real rows = rset(0);
-    if (m->tilts) rows = residual(m, W), W->E = square_of_rows(m, W);
+    if (m->skew) rows = residual(m, W), W->E = square_of_rows(m, W);
     // Armijo's condition with slack for rounding
     const real bound = fmadd(rset(ENERGY_ROUNDING), magnitude(E), fmadd(rset(1e-4) * alpha, slope, E));
-    const mask lower = m->tilts ? le(W->E, bound) : lower_energy(m, W, bound, both(N->running, N->based));
+    const mask lower = m->skew ? le(W->E, bound) : lower_energy(m, W, bound, both(N->running, N->based));
     const mask accepted = takes_iterate(N, le(magnitude(W->E), rset(NOT_REACHED)), lower, tolerance);
     const mask rejected = both(N->running, not_(accepted));
     mask need = none_of();
     if (any_of(accepted)) {
-        const real res = m->tilts ? rows : residual(m, W);
+        const real res = m->skew ? rows : residual(m, W);
         const mask full = le(rset(1), alpha), found = is_solved(N, res, W->link, full, tolerance);
         need = settle_iterate(N, accepted, res, found, full, W->too_far, max_iterations, &P->residual);
     }
@@ -456,7 +478,7 @@ KERNEL void newton_pass(const lane_model *m, double tolerance, int max_iteration
         for (int k = 0; k < m->nv; k++) g = fmadd(W->r[k], P->d[k], g);
         for (int k = 0; k < m->nq; k++) P->base[k] = sel(need, P->x[k], P->base[k]);
         for (int k = 0; k < m->nv; k++) P->base_u[k] = sel(need, P->u[k], P->base_u[k]);
-        N->slope = sel(need, m->tilts ? rset(-2) * W->E : g, slope);
+        N->slope = sel(need, m->skew ? rset(-2) * W->E : g, slope);
         base_newton(N, need, W->E, first_share(m, P->d, 1));
         size_newton(N, need, size);
     }
@@ -465,7 +487,7 @@ KERNEL void newton_pass(const lane_model *m, double tolerance, int max_iteration
         count->line_search = count->line_search + sel(rejected, rset(1), rset(0));
         const real rise = fnmadd(alpha, slope, W->E - E);
         shorten_newton(N, rejected, rset(-0.5) * slope * alpha * alpha / rise, 1e-9);
-        if (m->tilts) N->hard = none_of();
+        if (m->skew) N->hard = none_of();
     }
     const mask moves = both(N->running, either(need, rejected)), follows = both(moves, N->follows);
     W->stands = !any_of(moves);
@@ -501,7 +523,7 @@ FN rate_pose chord_rate(mat3 A, mat3 B, vec3 dp, real s)
 FN rate_pose chord_velocity_of(const lane_body *b, const solve *W, int i)
 {
     const mat3 R = W->now[i].R;
-    return leave_frame(b, &W->turn, i, R, chord_rate(chord_from(W, i), R, W->body[i].dp, W->in.inv_h));
+    return leave_frame(b, &W->turn, i, R, chord_rate(chord_from(W, i), R, way_seen(W, i), W->in.inv_h));
 }
 
 FN rate_pose zero_rate(void)

@@ -27,7 +27,7 @@
 typedef struct {
     placement T;
     vec3 dp;   // p - p_k
-    mat3 W;    // S R', of a wheel S B'
+    mat3 W;    // S R'; of a body that spins S Q' (turning_frame.h)
     vec3 c;    // R c, world axes
     sym3 A;    // tr K - sym K
     vec3 b;    // the first moment of the block: k_i c_i - f / 2
@@ -59,7 +59,7 @@ typedef struct {
     stage_input in;
     const rate_pose *V;      // [nbody] carried
     const placement *start;  // [nbody] at q
-    stage_frames frame;      // NULL in models without wheels
+    turned_frame *frame;     // [nbody][stages] of what spins; NULL in models without any
     stage_start *step;       // [nbody]
     real *reach;             // [nbody] (force_unit.h)
     stage_body *body;        // [nbody][stages]
@@ -77,24 +77,33 @@ typedef struct {
     mask too_far;       // an increment is ambiguous (joint_terms.h)
 } stages;
 
-/// Whether body b is seen from a frame. Collocation beyond order 2, which goes by chords of the step before, has none.
-FN bool has_frame(const lane_body *b, const stages *W) { return W->frame.spin && is_wheel(b) && !(W->table->old > 0); }
+/// Whether body b is seen from frames. Collocation beyond order 2, which goes by chords of the step before, has none.
+FN bool has_frame(const lane_body *b, const stages *W) { return W->frame && spins(b) && !(W->table->old > 0); }
 
-/// The axes of body i at stage a, in a frame R F.
+/// The axes of body i at stage a, as its frames see them: Q of R = E Q F.
 FN mat3 axes_seen(const lane_body *b, const stages *W, int s, int i, int a)
 {
     const mat3 R = W->body[i * s + a].T.R;
-    return has_frame(b, W) ? mmul(R, W->frame.back[i * s + a]) : R;
+    return has_frame(b, W) ? turned_back(b, &W->frame[i * s + a], R) : R;
 }
 
 /// R S in the shape that products with other rotations need: S R', by columns.
 FN mat3 turned_moment(const lane_body *b, mat3 R)
 {
-    const sym3 S = load_sym(given(b)->S);
+    const sym3 S = b->flags & BODY_TOP && is_top(b) ? mass_of_top(b).S : load_sym(given(b)->S);
     const mat3 Rt = transposed(R);
     mat3 W;
     W.x = smul(S, Rt.x), W.y = smul(S, Rt.y), W.z = smul(S, Rt.z);
     return W;
+}
+
+/// The frames of body i at all stages of a step of size h that begins with the axes R and their change V. Returns what they see of V.
+FN mat3 enter_stage_frames(const lane_body *b, stages *W, int i, mat3 R, mat3 V, real h)
+{
+    const int s = W->table->stages;
+    turned_frame begun;
+    for (int a = 0; a < s; a++) W->frame[i * s + a] = frame_of(b, R, V, rset(W->table->c[a]) * h, &begun);
+    return mat3_add_scaled(V, frame_rate(b, &begun, R), rset(-1));
 }
 
 /// Constants of a step from the placements at its start, V and the step size h.
@@ -121,15 +130,11 @@ KERNEL void start_stages(const lane_model *m, stages *W, real h)
         if (!(b->flags & BODY_MASS)) continue;
         const mat3 R = W->start[i].R;
         mat3 V = W->V[i].R;
-        if (has_frame(b, W)) {
-            const int n = W->table->stages;
-            const vec3 spin = W->frame.spin[i] = spin_of(R, V);
-            for (int a = 0; a < n; a++) W->frame.back[i * n + a] = spun(spin, rset(-W->table->c[a]) * h);
-            V = mat3_add_scaled(V, times_skew(R, spin), rset(-1));
-        }
+        s->cV = scale(mul(V, load3(given(b)->h)), h);
+        if (has_frame(b, W)) V = enter_stage_frames(b, W, i, R, V, h);
         V.x = scale(V.x, h), V.y = scale(V.y, h), V.z = scale(V.z, h);
         s->W = turned_moment(b, R), s->WV = turned_moment(b, V);
-        s->c = mul(R, load3(given(b)->h)), s->cV = mul(V, load3(given(b)->h));
+        s->c = mul(R, load3(given(b)->h));
         s->e = scale(W->V[i].p, h);
     }
 }
@@ -171,12 +176,12 @@ FN vec3 axis_rate(const stages *W, int s, int i, int a)
 FN vec3 stage_couple(const lane_body *b, const stages *W, int s, int i, int a)
 {
     const vec3 z = W->body[i * s + a].T.R.z, r = axis_rate(W, s, i, a);
-    return scale(sub_scaled(r, z, dot(z, r)), given(b)->I[2] * W->frame.spin[i].z);
+    return scale(sub_scaled(r, z, dot(z, r)), given(b)->I[2] * W->frame[i * s].r.z);
 }
 FN mat3 stage_couple_block(const lane_body *b, const stages *W, int s, int i, int a, int l)
 {
     const vec3 z = W->body[i * s + a].T.R.z, y = W->body[i * s + l].T.R.z, r = axis_rate(W, s, i, a);
-    const real Iw = given(b)->I[2] * W->frame.spin[i].z, d = Iw * rset(W->table->d[a][l]) * W->in.inv_h;
+    const real Iw = given(b)->I[2] * W->frame[i * s].r.z, d = Iw * rset(W->table->d[a][l]) * W->in.inv_h;
     // y goes by turns with -[y]x: across z
     const vec3 by = scale(cross(z, y), d);  // -d (1 - z z') [y]x = -d [y]x + z (z x y)' d
     mat3 A;
@@ -185,6 +190,65 @@ FN mat3 stage_couple_block(const lane_body *b, const stages *W, int s, int i, in
     A.x = add(scale(k, z.x), vec(rset(0), negate(c.z), c.y)), A.y = add(scale(k, z.y), vec(c.z, rset(0), negate(c.x)));
     A.z = add(scale(k, z.z), vec(negate(c.y), c.x, rset(0)));
     return A;
+}
+
+/// The derivative of the axes of body i at stage a, seen from its frames and turned on: E Q' F.
+FN mat3 axes_rate(const lane_body *b, const stages *W, int s, int i, int a)
+{
+    mat3 D;
+    D.x = D.y = D.z = zero3();
+    for (int l = 0; l < s; l++)
+        D = mat3_add(D, mat3_scaled_difference(axes_seen(b, W, s, i, l), W->start[i].R, rset(W->table->d[a][l]) * W->in.inv_h));
+    return turned_on(b, &W->frame[i * s + a], D);
+}
+
+/// What the frames of a ball or a top do at stage a besides.
+FN vec3 frame_couple_at(const lane_body *b, const stages *W, int s, int i, int a)
+{
+    return frame_couple(b, &W->frame[i * s + a], W->body[i * s + a].T.R, axes_rate(b, W, s, i, a));
+}
+
+/// What a turn of a ball or a top at stage l makes of the moment at stage a, by rows: of what the frames do and, at other stages, of
+/// its inertia.
+FN mat3 stage_frame_block(const lane_body *b, const stages *W, int s, int i, int a, int l)
+{
+    const turned_frame *f = &W->frame[i * s + a];
+    const stage_body *o = &W->body[i * s];
+    const real d = rset(W->table->d[a][l]) * W->in.inv_h, h = rset(W->table->h[a][l]) * W->in.k2, zero = rset(0), one = rset(1);
+    const mat3 R = o[a].T.R, D = axes_rate(b, W, s, i, a);
+    const top_mass M = mass_of_top(b);
+    const vec3 e[3] = {vec(one, zero, zero), vec(zero, one, zero), vec(zero, zero, one)};
+    vec3 c[3];
+    for (int k = 0; k < 3; k++) {
+        const mat3 turned = skew_times(e[k], o[l].T.R), none = mat3_scaled_difference(R, R, zero);
+        const mat3 on = turned_on(b, f, turned_back(b, &W->frame[i * s + l], turned)), dD = mat3_scaled_difference(on, none, d);
+        c[k] = couple_change(b, f, R, D, a == l ? turned : none, dD);
+        if (a == l) continue;
+        c[k] = add_scaled(c[k], moment_of_columns(R, on, M.S), h);
+        if (!(b->flags & BODY_ROOT)) c[k] = add_scaled(c[k], cross(o[a].c, cross(e[k], o[l].c)), h / given(b)->mass);
+    }
+    mat3 A;
+    A.x = vec(c[0].x, c[1].x, c[2].x), A.y = vec(c[0].y, c[1].y, c[2].y), A.z = vec(c[0].z, c[1].z, c[2].z);
+    return A;
+}
+
+/// The moment about the origin and the block of turns of a ball or a top, of K = Q Z' in its frames; force: on it.
+FN void weigh_in_frames(const lane_body *b, const stages *W, int s, int i, int a, mat3 K, vec3 y, vec3 force, stage_body *at)
+{
+    const mat3 E = W->frame[i * s + a].E;
+    const real half = rset(-0.5);
+    sym3 A;
+    A.xx = K.y.y + K.z.z, A.yy = K.x.x + K.z.z, A.zz = K.x.x + K.y.y;
+    A.xy = half * (K.y.x + K.x.y), A.xz = half * (K.z.x + K.x.z), A.yz = half * (K.z.y + K.y.z);
+    A = turn(E, A);
+    // the centre of mass, or of roots the origin: -c y'
+    vec3 c = at->c, f = y;
+    if (!(b->flags & BODY_ROOT)) c = scale(c, rset(1) / given(b)->mass), f = force;
+    at->w.n = mul(E, vec(K.y.z - K.z.y, K.z.x - K.x.z, K.x.y - K.y.x));
+    at->w.n = add(cross_add(at->w.n, c, f), frame_couple_at(b, W, s, i, a));
+    at->A.xx = A.xx - (c.y * f.y + c.z * f.z), at->A.yy = A.yy - (c.x * f.x + c.z * f.z), at->A.zz = A.zz - (c.x * f.x + c.y * f.y);
+    at->A.xy = fnmadd(half, c.x * f.y + c.y * f.x, A.xy), at->A.xz = fnmadd(half, c.x * f.z + c.z * f.x, A.xz);
+    at->A.yz = fnmadd(half, c.y * f.z + c.z * f.y, A.yz);
 }
 
 /// The body's own wrench and block at stage a, from its placements at all stages.
@@ -212,13 +276,18 @@ FN void stage_wrench(const lane_model *m, const lane_body *b, stages *W, int s, 
     const vec3 force = add_scaled(scale(ac, k2), y, mass);
     const mat3 R = axes_seen(b, W, s, i, a);
     mat3 K;
+    at->w.f = force;
+    at->b = add_scaled(scale(at->c, rset(t->h[a][a]) * k2), force, half);
+    if (b->flags & (BODY_ROUND | BODY_TOP) && has_frame(b, W)) {
+        K.x = scale(mul(R, Z.x), k2), K.y = scale(mul(R, Z.y), k2), K.z = scale(mul(R, Z.z), k2);
+        weigh_in_frames(b, W, s, i, a, K, y, force, at);
+        return;
+    }
     K.x = sub_scaled(scale(mul(R, Z.x), k2), at->c, y.x);
     K.y = sub_scaled(scale(mul(R, Z.y), k2), at->c, y.y);
     K.z = sub_scaled(scale(mul(R, Z.z), k2), at->c, y.z);
     at->w.n = vec(K.y.z - K.z.y, K.z.x - K.x.z, K.x.y - K.y.x);
-    if (m->tilts && tilts(b) && has_frame(b, W)) at->w.n = add(at->w.n, stage_couple(b, W, s, i, a));
-    at->w.f = force;
-    at->b = add_scaled(scale(at->c, rset(t->h[a][a]) * k2), force, half);
+    if (m->skew && tilts(b) && has_frame(b, W)) at->w.n = add(at->w.n, stage_couple(b, W, s, i, a));
     at->A.xx = K.y.y + K.z.z, at->A.yy = K.x.x + K.z.z, at->A.zz = K.x.x + K.y.y;
     at->A.xy = half * (K.y.x + K.x.y), at->A.xz = half * (K.z.x + K.x.z), at->A.yz = half * (K.z.y + K.y.z);
 }
@@ -263,7 +332,7 @@ FN void slip_at_stage(const lane_model *m, const stages *W, const lane_point_loa
 FN vec3 surface_rate(const lane_body *b, const stages *W, int i, const stage_load *of, int a, vec3 n)
 {
     const int s = W->table->stages;
-    return has_frame(b, W) ? add(of[a].axis, cross(n, mul(W->body[i * s + a].T.R, W->frame.spin[i]))) : of[a].axis;
+    return has_frame(b, W) ? add(of[a].axis, cross(n, frame_spin(&W->frame[i * s + a], W->body[i * s + a].T.R))) : of[a].axis;
 }
 
 /// How contact point k stands at all stages, after their arms and ways. Its surface slides with Pi (x + r Q' (Q n)'), Q = R_k R',

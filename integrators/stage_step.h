@@ -91,6 +91,11 @@ KERNEL void predict_stages(const lane_model *m, const position_state *S, stage_w
         real *d = P->d + v;
         rest_at(m, S->q, rest, P->x + q, P->u + v, P->base + q, P->base_u + v);
         for (int k = 0; k < m->nv; k++) d[k] = sel(rest, t * fmadd(half, S->gain[k], S->rate[k]), d[k]);
+        for (int i = 0; i < m->nbody && P->W.frame; i++) {
+            const lane_body *b = &m->bodies[i];
+            if (is_top(b) && has_frame(b, &P->W))
+                guess_top(b, P->W.start[i].R, turned_on(b, &P->W.frame[i * s + a], P->W.start[i].R), rest, d);
+        }
     }
     move_stages(m, P, rset(1), where);
 }
@@ -159,6 +164,7 @@ FN rate_pose add_stage_rates(const lane_body *b, rate_pose V, const stage_work *
     const stages *W = &P->W;
     const int s = W->table->stages;
     const placement *start = &W->start[i];
+    const bool centred = has_frame(b, W) && is_top(b);  // whose centre of mass is seen as it is
     for (int l = 0; l < s; l++) {
         const stage_body *o = &W->body[i * s + l];
         const real d = rset(sign * weights[l]) * W->in.inv_h;
@@ -167,6 +173,7 @@ FN rate_pose add_stage_rates(const lane_body *b, rate_pose V, const stage_work *
         V.R.y = add_scaled(V.R.y, sub(R.y, start->R.y), d);
         V.R.z = add_scaled(V.R.z, sub(R.z, start->R.z), d);
         V.p = add_scaled(V.p, o->dp, d);
+        if (centred) V.p = add_scaled(V.p, mul(mat3_add_scaled(o->T.R, R, rset(-1)), seen_center(b)), d);
     }
     return V;
 }
@@ -174,9 +181,14 @@ FN rate_pose add_stage_rates(const lane_body *b, rate_pose V, const stage_work *
 /// What the carried rate of body i differs by from that of the polynomial through the stages, at the start of the step.
 FN rate_pose rate_defect(const lane_body *b, const stage_work *P, int i)
 {
-    rate_pose V = P->W.V[i];
-    if (has_frame(b, &P->W)) V.R = mat3_add_scaled(V.R, times_skew(P->W.start[i].R, P->W.frame.spin[i]), rset(-1));
-    return add_stage_rates(b, V, P, i, P->W.table->e, -1);
+    const stages *W = &P->W;
+    rate_pose V = W->V[i];
+    if (has_frame(b, W)) {
+        turned_frame begun;
+        frame_of(b, W->start[i].R, V.R, rset(0), &begun);
+        V = with_columns(b, V, mat3_add_scaled(V.R, frame_rate(b, &begun, W->start[i].R), rset(-1)));
+    }
+    return add_stage_rates(b, V, P, i, W->table->e, -1);
 }
 
 /// Euclidean rate of body i at the end of the step that P holds.
@@ -191,8 +203,8 @@ FN rate_pose end_rate(const lane_body *b, const stage_work *P, int i)
     }
     V = add_stage_rates(b, V, P, i, t->d[t->stages - 1], 1);
     if (!has_frame(b, &P->W)) return V;
-    V.R = mat3_add(mmul(V.R, transposed(P->W.frame.back[last])), times_skew(P->W.body[last].T.R, P->W.frame.spin[i]));
-    return V;
+    const turned_frame *const f = &P->W.frame[last];
+    return with_columns(b, V, mat3_add(turned_on(b, f, V.R), frame_rate(b, f, P->W.body[last].T.R)));
 }
 
 /// Rate over the last part of the step, from its last interior stage to its end: what collocation carries.

@@ -97,10 +97,10 @@ FN void add_solve_block(const lane_model *m, const lane_body *b, const solve *W,
 {
     const iterate_body *t = &W->body[i];
     if (b->flags & BODY_MASS) add_block(P, width, rows_of_sym(t->A), t->b, t->b, given(b)->mass * W->in.k2);
-    if (m->tilts && tilts(b)) {
-        const gyrostat *const g = &W->turn.gyrostat[i];
-        const vec3 z = W->now[i].R.z;
-        add_turning_block(P, width, gyrostat_block(g, z), scale(gyrostat_couple(g, z), rset(0.5)));
+    if (m->skew && has_couple(b)) {
+        const body_frame *const f = &W->turn.of[i];
+        const mat3 R = W->now[i].R;
+        add_turning_block(P, width, end_couple_block(b, f, R), scale(end_couple(b, f, R), rset(0.5)));
     }
     if (!is_loaded(b, W)) return;
     const inertia6 L = W->load[b->load].P;
@@ -116,6 +116,7 @@ FN void add_solve_block(const lane_model *m, const lane_body *b, const solve *W,
 FN void add_stage_blocks(const lane_body *b, const stages *W, int s, int i, int width, real *P)
 {
     const stage_body *o = &W->body[i * s];
+    const bool turns = b->flags & (BODY_ROUND | BODY_TOP) && has_frame(b, W);
     for (int a = 0; a < s; a++)
         for (int l = 0; l < s; l++) {
             real *at = P + width * 6 * a + 6 * l;
@@ -126,13 +127,17 @@ FN void add_stage_blocks(const lane_body *b, const stages *W, int s, int i, int 
                 A = rows_of_sym(o[a].A);
                 right = left = o[a].b;
             } else {
-                const mat3 Q = mmul(axes_seen(b, W, s, i, a), o[l].W);  // tr Q - Q': its rows are the columns of -Q
-                const real tr = h * (Q.x.x + Q.y.y + Q.z.z), minus = negate(h);
-                A.x = scale(Q.x, minus), A.y = scale(Q.y, minus), A.z = scale(Q.z, minus);
-                A.x.x = A.x.x + tr, A.y.y = A.y.y + tr, A.z.z = A.z.z + tr;
                 right = scale(o[a].c, h), left = scale(o[l].c, h);
+                if (turns) A = stage_frame_block(b, W, s, i, a, l);
+                else {
+                    const mat3 Q = mmul(axes_seen(b, W, s, i, a), o[l].W);  // tr Q - Q': its rows are the columns of -Q
+                    const real tr = h * (Q.x.x + Q.y.y + Q.z.z), minus = negate(h);
+                    A.x = scale(Q.x, minus), A.y = scale(Q.y, minus), A.z = scale(Q.z, minus);
+                    A.x.x = A.x.x + tr, A.y.y = A.y.y + tr, A.z.z = A.z.z + tr;
+                }
             }
             add_block(at, width, A, right, left, mass);
+            if (turns && a == l) add_turning_block(at, width, stage_frame_block(b, W, s, i, a, a), scale(frame_couple_at(b, W, s, i, a), rset(0.5)));
             if (!(b->flags & BODY_TILTS) || !tilts(b) || !has_frame(b, W)) continue;
             add_turning_block(at, width, stage_couple_block(b, W, s, i, a, l),
                               a == l ? scale(stage_couple(b, W, s, i, a), rset(0.5)) : zero3());

@@ -207,15 +207,13 @@ KERNEL block_state layout_state(const lane_model *m, const ctn_batch_config *cfg
     return S;
 }
 
-/// What wheels are seen from; NULL: there is none.
+/// What bodies that spin are seen from; NULL: there is none.
 KERNEL turning_frames layout_frames(const lane_model *m, arena *a)
 {
     const size_t n = (size_t)m->nbody;
     turning_frames T = {0};
-    if (!m->wheels) return T;
-    T.spin = TAKE(a, n, vec3);
-    T.from = TAKE(a, n, mat3);
-    T.gyrostat = TAKE(a, m->tilts ? n : 0, gyrostat);
+    if (!m->spins) return T;
+    T.of = TAKE(a, n, body_frame);
     T.V = TAKE(a, n, rate_pose);
     T.A = TAKE(a, n, rate_pose);
     T.B = TAKE(a, n, rate_pose);
@@ -299,7 +297,7 @@ KERNEL stage_work layout_stages(const lane_model *m, int s_, arena *a)
     g.fresh = TAKE(a, s * nv, real);
     g.at = TAKE(a, n * s, whereabouts);
     g.rate = TAKE(a, n, rate_pose);
-    if (m->wheels) g.W.frame.spin = TAKE(a, n, vec3), g.W.frame.back = TAKE(a, n * s, mat3);
+    if (m->spins) g.W.frame = TAKE(a, n * s, turned_frame);
     g.W.step = TAKE(a, n, stage_start);
     g.W.reach = TAKE(a, n, real);
     g.W.body = TAKE(a, n * s, stage_body);
@@ -387,7 +385,7 @@ KERNEL block_work layout_work(const lane_model *m, const ctn_batch_config *cfg, 
         p->sweep.pivot = TAKE(a, n, tree_pivot);
         p->sweep.hand = TAKE(a, n, subtree);
         p->sweep.motion = TAKE(a, n, twist);
-        if (m->tilts) {
+        if (m->skew) {
             const stage_work one = layout_stages(m, 1, a);
             p->whole = one.W, p->skew = one.sweep;
         }

@@ -32,7 +32,7 @@ KERNEL void model_load(const ctn_model *const *m, const double *dt, lane_model *
     to->nsignal = first->nsignal, to->signals = first->signals, to->clock = NULL,
     to->wound = to->by_target = to->by_wound = to->by_bent = to->by_contact = NULL, to->time = 0;
     to->frames = first->frames, to->dof_adr = first->dof_adr, to->in_order = first->in_order, to->passive = first->passive;
-    to->slides = first->slides, to->rubs = first->rubs, to->turns = first->turns, to->wheels = first->wheels, to->tilts = first->tilts, to->adds = first->adds, to->fast = first->fast, to->published = first->published, to->stream = first->stream;
+    to->slides = first->slides, to->rubs = first->rubs, to->turns = first->turns, to->spins = first->spins, to->skew = first->skew, to->adds = first->adds, to->fast = first->fast, to->published = first->published, to->stream = first->stream;
     model_step_size(to, dt);
     for (int l = 0; l < LANES; l++) of[l] = &m[l]->mass;
     for (size_t k = 0; k < WORLD_NUMBERS; k++) (&to->mass)[k] = numbers(of, k);

@@ -391,8 +391,25 @@ static bool parallel(const mat *a, const mat *b)
     return across < 1e-18L;
 }
 
-/// Which hinges have their mass alike about their axis, and whether a joint before them turns it. axes [n]: scratch, those at zero coordinates.
-static void find_wheels(ctn_model *m, mat *axes)
+/// Whether a mass with these moments lies alike about all axes through the origin; or whether its inertia, about the centre of mass
+/// if it is free, is that of a body with an extent along two axes at least.
+static bool is_ball_of_mass(const ctn_body *o)
+{
+    const double least = 1e-9 * (o->S[0] + o->S[1] + o->S[2]), *S = o->S, *h = o->h;
+    const bool alike = fabs(S[0] - S[1]) <= least && fabs(S[0] - S[2]) <= least && fabs(S[3]) <= least && fabs(S[4]) <= least && fabs(S[5]) <= least;
+    return alike && h[0] * h[0] + h[1] * h[1] + h[2] * h[2] <= 1e-9 * least * o->mass;
+}
+static bool is_extended(const ctn_body *o)
+{
+    const double k = o->flags & BODY_ROOT ? 0 : 1 / o->mass, *h = o->h, c2 = k * (h[0] * h[0] + h[1] * h[1] + h[2] * h[2]);
+    const double xx = o->I[0] - c2 + k * h[0] * h[0], yy = o->I[1] - c2 + k * h[1] * h[1], zz = o->I[2] - c2 + k * h[2] * h[2];
+    const double xy = o->I[3] + k * h[0] * h[1], xz = o->I[4] + k * h[0] * h[2], yz = o->I[5] + k * h[1] * h[2], sum = xx + yy + zz;
+    const double det = xx * (yy * zz - yz * yz) - xy * (xy * zz - yz * xz) + xz * (xy * yz - yy * xz);
+    return det > 1e-9 * sum * sum * sum;
+}
+
+/// Which bodies are seen from frames that turn with them (integrators/turning_frame.h). axes [n]: scratch, those at zero coordinates.
+static void find_spinning(ctn_model *m, mat *axes)
 {
     for (int i = 0; i < m->nbody; i++) {
         ctn_body *const o = &m->bodies[i];
@@ -403,6 +420,12 @@ static void find_wheels(ctn_model *m, mat *axes)
         } else
             for (int k = 0; k < 9; k++) C.m[k] = o->C[k];
         axes[i] = o->parent < 0 ? C : mat_mul(axes[o->parent], C);
+        if (o->kind == JOINT_BALL && o->flags & BODY_LEAF && o->mass > 0) {
+            const bool pivots = o->parent < 0 || m->bodies[o->parent].kind == JOINT_TRANSLATION;
+            o->flags |= is_ball_of_mass(o) ? BODY_ROUND : pivots && is_extended(o) ? BODY_TOP : 0u;
+            if (o->flags & BODY_SPRING) continue;
+            m->spins = m->spins || o->flags & (BODY_ROUND | BODY_TOP), m->skew = m->skew || o->flags & BODY_TOP;
+        }
         if (o->kind != JOINT_REVOLUTE || !(o->flags & BODY_MASS) || !lies_alike(o->mass, o->h, o->S)) continue;
         bool fixed = true;
         for (int k = o->parent; k >= 0; k = m->bodies[k].parent) {
@@ -411,7 +434,7 @@ static void find_wheels(ctn_model *m, mat *axes)
         }
         o->flags |= BODY_SYMMETRIC | (fixed ? 0u : BODY_TILTS);
         if (o->flags & BODY_SPRING) continue;
-        m->wheels = true, m->tilts = m->tilts || !fixed;
+        m->spins = true, m->skew = m->skew || !fixed;
     }
 }
 
@@ -428,7 +451,6 @@ static void finish_bodies(drafts *d)
         if (i + 1 < n) next = draft_frame(d, d->order[i + 1]);
         make_body(d, i, &here, i + 1 < n ? &next : NULL);
     }
-    find_wheels(m, d->axes);
     m->in_order = true;
     for (int i = 0, dof = 0; i < n; i++) {
         ctn_body *o = &m->bodies[i];
@@ -455,6 +477,7 @@ static void finish_bodies(drafts *d)
             p->flags |= BODY_FORK;
         }
     }
+    find_spinning(m, d->axes);
     for (int i = 0; i < n; i++) {
         ctn_body *o = &m->bodies[i];
         if (o->flags & BODY_PASSIVE) m->passive = true;
