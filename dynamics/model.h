@@ -49,10 +49,10 @@ enum body_flag {
     BODY_MOTOR = 8192,     // has a motor
     BODY_SERVO = 16384,    // it is a servo of position, and stores energy
     BODY_FRICTION = 32768,  // has dry friction
-    BODY_SYMMETRIC = 65536,  // its mass lies alike about the axis of its hinge
-    BODY_TILTS = 131072,     // likewise, and joints before it turn that axis
+    BODY_SYMMETRIC = 65536,  // its mass lies alike about the axis of its hinge; or about an axis there, alone on a ball joint of the world
+    BODY_TILTS = 131072,     // likewise, and that axis may turn
     BODY_ROUND = 262144,     // a leaf on a ball joint whose mass lies alike about all axes there
-    BODY_TOP = 524288,       // another leaf on a ball joint, on the world or free
+    BODY_TOP = 524288,       // another body alone on a ball joint of the world, or free
 };
 
 /// Bodies by the shape of their joint: kernels are compiled for each of these apart, so that they need not test flags (joints.h).
@@ -91,7 +91,8 @@ enum {
     length quarter;    /* ... and so many quarter turns, exactly */                                                              \
     length r0[3];      /* joint origin in the parent's frame, m */                                                               \
     length C[9];       /* joint frame in the parent's frame, row-major */                                                        \
-    length pitch;      /* helical, m/rad */
+    length pitch;      /* helical, m/rad */                                                                                      \
+    length axis[3];    /* BODY_SYMMETRIC: about which its mass lies alike */
 
 /// What may differ from world to world (catena/parameters.h), as numbers of the type `number`: double here, a lane in
 /// lane_model.h.

@@ -149,7 +149,7 @@ KERNEL position_state see_from_frames(const lane_model *m, const position_state 
         f->shift = mul(mat3_add_scaled(R, f->from, rset(-1)), seen_center(b));
         const mat3 D = mat3_add_scaled(V, frame_rate(b, &begun, R), rset(-1));
         T->V[i] = with_columns(b, S->V[i], turned_on(b, &f->at, D));
-        f->rate = W->in.inv_h, f->couple = tilts(b) ? given(b)->I[2] * f->at.r.z * W->in.inv_h : rset(0);
+        f->rate = W->in.inv_h, f->couple = tilts(b) ? axial_momentum(b, f->at.r) * W->in.inv_h : rset(0);
         if (!S->A) continue;
         const mat3 G = frame_change(b, &begun, R, D);
         T->A[i] = with_columns(b, S->A[i], turned_on(b, &f->at, mat3_add_scaled(S->A[i].R, G, rset(-1))));
@@ -266,9 +266,11 @@ KERNEL void face_contacts(const lane_model *m, solve *W, mask where)
     }
 }
 
-/// The step d [nv] by which a top comes from its axes R to those of its free motion, in the lanes `where`.
-FN void guess_top(const lane_body *b, mat3 R, mat3 to, mask where, real *d)
+/// The step d [nv] by which a body on a ball joint that spins comes from its axes R to those of its frames, in the lanes `where`: its
+/// rates do not count whole turns.
+FN void guess_ball(const lane_body *b, mat3 R, mat3 to, mask where, real *d)
 {
+    if (b->kind != JOINT_BALL || !spins(b)) return;
     const vec3 u = quat_log(quat_short(quat_of_rotation(mmul(transposed(R), to))));
     store3(d + b->vadr, sel3(where, u, load3(d + b->vadr)));
 }
@@ -283,7 +285,7 @@ KERNEL void predict_step(const lane_model *m, const position_state *S, position_
     if (m->nsurface) face_contacts(m, &P->W, rest);
     for (int k = 0; k < m->nv; k++) P->d[k] = sel(rest, P->W.in.h * (S->rate[k] + S->gain[k]), P->d[k]);
     for (int i = 0; i < m->nbody && P->W.turn.of; i++)
-        if (is_top(&m->bodies[i])) guess_top(&m->bodies[i], P->W.start[i].R, P->W.turn.of[i].from, rest, P->d);
+        guess_ball(&m->bodies[i], P->W.start[i].R, P->W.turn.of[i].from, rest, P->d);
     move_iterate(m, P, rset(1), where);
 }
 

@@ -101,7 +101,7 @@ FN mat3 turned_moment(const lane_body *b, mat3 R)
 FN mat3 enter_stage_frames(const lane_body *b, stages *W, int i, mat3 R, mat3 V, real h)
 {
     const int s = W->table->stages;
-    turned_frame begun;
+    turned_frame begun = no_turn();
     for (int a = 0; a < s; a++) W->frame[i * s + a] = frame_of(b, R, V, rset(W->table->c[a]) * h, &begun);
     return mat3_add_scaled(V, frame_rate(b, &begun, R), rset(-1));
 }
@@ -163,25 +163,26 @@ FN void stage_place(const lane_model *m, const lane_body *b, stages *W, int s, i
     t->c = mul(R, load3(given(b)->h));
 }
 
-/// The derivative of a wheel's axis at stage a by time, over d of the table: what its couple I w b' goes by (turning_frame.h).
-FN vec3 axis_rate(const stages *W, int s, int i, int a)
+/// The derivative of a wheel's axis at stage a by time: what its couple I w b' goes by (turning_frame.h).
+FN vec3 axis_rate(const lane_body *b, const stages *W, int s, int i, int a)
 {
+    const vec3 from = wheel_axis(b, W->start[i].R);
     vec3 r = zero3();
     for (int l = 0; l < s; l++)
-        r = add_scaled(r, sub(W->body[i * s + l].T.R.z, W->start[i].R.z), rset(W->table->d[a][l]) * W->in.inv_h);
+        r = add_scaled(r, sub(wheel_axis(b, W->body[i * s + l].T.R), from), rset(W->table->d[a][l]) * W->in.inv_h);
     return r;
 }
 
 /// The couple of a wheel at stage a, and its derivative by turns at stage l, by rows.
 FN vec3 stage_couple(const lane_body *b, const stages *W, int s, int i, int a)
 {
-    const vec3 z = W->body[i * s + a].T.R.z, r = axis_rate(W, s, i, a);
-    return scale(sub_scaled(r, z, dot(z, r)), given(b)->I[2] * W->frame[i * s].r.z);
+    const vec3 z = wheel_axis(b, W->body[i * s + a].T.R), r = axis_rate(b, W, s, i, a);
+    return scale(sub_scaled(r, z, dot(z, r)), axial_momentum(b, W->frame[i * s].r));
 }
 FN mat3 stage_couple_block(const lane_body *b, const stages *W, int s, int i, int a, int l)
 {
-    const vec3 z = W->body[i * s + a].T.R.z, y = W->body[i * s + l].T.R.z, r = axis_rate(W, s, i, a);
-    const real Iw = given(b)->I[2] * W->frame[i * s].r.z, d = Iw * rset(W->table->d[a][l]) * W->in.inv_h;
+    const vec3 z = wheel_axis(b, W->body[i * s + a].T.R), y = wheel_axis(b, W->body[i * s + l].T.R), r = axis_rate(b, W, s, i, a);
+    const real Iw = axial_momentum(b, W->frame[i * s].r), d = Iw * rset(W->table->d[a][l]) * W->in.inv_h;
     // y goes by turns with -[y]x: across z
     const vec3 by = scale(cross(z, y), d);  // -d (1 - z z') [y]x = -d [y]x + z (z x y)' d
     mat3 A;

@@ -93,8 +93,8 @@ KERNEL void predict_stages(const lane_model *m, const position_state *S, stage_w
         for (int k = 0; k < m->nv; k++) d[k] = sel(rest, t * fmadd(half, S->gain[k], S->rate[k]), d[k]);
         for (int i = 0; i < m->nbody && P->W.frame; i++) {
             const lane_body *b = &m->bodies[i];
-            if (is_top(b) && has_frame(b, &P->W))
-                guess_top(b, P->W.start[i].R, turned_on(b, &P->W.frame[i * s + a], P->W.start[i].R), rest, d);
+            if (!has_frame(b, &P->W)) continue;
+            guess_ball(b, P->W.start[i].R, turned_on(b, &P->W.frame[i * s + a], P->W.start[i].R), rest, d);
         }
     }
     move_stages(m, P, rset(1), where);

@@ -13,7 +13,7 @@
 /// and what G makes of the body's second moment S acts on it besides. Nothing more is carried from step to step, and the frames of
 /// the next step may turn otherwise. Which body has which:
 ///
-/// *Wheels*, hinges that nothing holds with their mass alike about the axis b: F alone, by w about b, the axial momentum of V over
+/// *Wheels*, hinges that nothing holds with their mass alike about the axis b, and such bodies alone on a ball joint of the world: F, by w about b, the axial momentum of V over
 /// its inertia I: of the body alone, not of the joints. S is the same from there, and of G what counts is the couple of a
 /// gyrostat, I w b' across b, where joints before it turn that axis. Along b it would be a brake of the first order.
 ///
@@ -65,13 +65,23 @@ typedef struct {
 } turning_frames;
 
 FN bool held_by_spring(const lane_body *b) { return b->flags & (BODY_SPRING | BODY_SERVO); }
-FN bool is_wheel(const lane_body *b) { return (b->flags & BODY_SYMMETRIC) && turns_freely(b); }
-FN bool tilts(const lane_body *b) { return (b->flags & BODY_TILTS) && turns_freely(b); }
+FN bool is_wheel(const lane_body *b) { return (b->flags & BODY_SYMMETRIC) && !held_by_spring(b); }
+FN bool tilts(const lane_body *b) { return (b->flags & BODY_TILTS) && !held_by_spring(b); }
 FN bool is_round(const lane_body *b) { return (b->flags & BODY_ROUND) && !held_by_spring(b); }
 FN bool is_top(const lane_body *b) { return (b->flags & BODY_TOP) && !held_by_spring(b); }
 FN bool spins(const lane_body *b)
 {
     return (b->flags & (BODY_SYMMETRIC | BODY_ROUND | BODY_TOP)) && (is_wheel(b) || is_round(b) || is_top(b));
+}
+
+/// The axis of a wheel, world axes.
+FN vec3 wheel_axis(const lane_body *b, mat3 R) { return b->kind == JOINT_REVOLUTE ? R.z : mul(R, lengths3(given(b)->axis)); }
+
+/// I w of a wheel, r its angular velocity about its axis, body axes.
+FN real axial_momentum(const lane_body *b, vec3 r)
+{
+    if (b->kind == JOINT_REVOLUTE) return given(b)->I[2] * r.z;
+    return dot(lengths3(given(b)->axis), smul(load_sym(given(b)->I), r));
 }
 
 /// M [s]
@@ -219,12 +229,16 @@ FN turned_frame frame_of(const lane_body *b, mat3 R, mat3 V, real t, turned_fram
         rates_of_top(&I, R, L, start);
         return turn_top(&I, R, L, t);
     }
-    if (is_wheel(b)) {
+    if (is_wheel(b) && b->kind == JOINT_REVOLUTE) {
         real sn, cs;
         f.r = vec(o, o, half * (dot(R.y, V.x) - dot(R.x, V.y)));
         sincosr(f.r.z * t, &sn, &cs);
         f.F.x = vec(cs, sn, o), f.F.y = vec(negate(sn), cs, o), f.F.z = vec(o, o, rset(1));
         f.way = scale(R.z, f.r.z * t);
+    } else if (is_wheel(b)) {
+        const vec3 a = lengths3(given(b)->axis);
+        f.r = scale(a, dot(a, rate_of_axes(R, V)));
+        f.F = quat_rotation(quat_exp(scale(f.r, t))), f.way = mul(R, scale(f.r, t));
     } else {
         f.r = scale(rate_of_axes(R, V), half), f.l = mul(R, f.r);
         f.F = quat_rotation(quat_exp(scale(f.r, t)));
@@ -292,12 +306,12 @@ FN mat3 gyrostat_block(real size, vec3 z, vec3 f)
 FN bool has_couple(const lane_body *b) { return tilts(b) || is_top(b); }
 FN vec3 end_couple(const lane_body *b, const body_frame *f, mat3 R)
 {
-    if (!is_top(b)) return gyrostat_couple(f->couple, R.z, f->base.z);
+    if (!is_top(b)) return gyrostat_couple(f->couple, wheel_axis(b, R), wheel_axis(b, f->base));
     return frame_couple(b, &f->at, R, mat3_scaled_difference(R, f->base, f->rate));
 }
 FN mat3 end_couple_block(const lane_body *b, const body_frame *f, mat3 R)
 {
-    if (!is_top(b)) return gyrostat_block(f->couple, R.z, f->base.z);
+    if (!is_top(b)) return gyrostat_block(f->couple, wheel_axis(b, R), wheel_axis(b, f->base));
     const real o = rset(0), one = rset(1);
     const vec3 e[3] = {vec(one, o, o), vec(o, one, o), vec(o, o, one)};
     const mat3 D = mat3_scaled_difference(R, f->base, f->rate);

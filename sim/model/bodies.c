@@ -372,11 +372,33 @@ static double link_inertia(const ctn_model *m, int i)
     return isinf(least) ? rotor : least + rotor;
 }
 
-bool lies_alike(double mass, const double h[3], const double S[6])
+bool lies_alike(double mass, const double h[3], const double S[6], const double axis[3])
 {
-    const double least = 1e-9 * (S[0] + S[1] + S[2]);
-    if (h[0] * h[0] + h[1] * h[1] > 1e-9 * least * mass) return false;
-    return fabs(S[0] - S[1]) <= least && fabs(S[3]) <= least && fabs(S[4]) <= least && fabs(S[5]) <= least;
+    static const int row[6] = {0, 1, 2, 0, 0, 1}, col[6] = {0, 1, 2, 1, 2, 2};
+    const double trace = S[0] + S[1] + S[2], *a = axis, along = h[0] * a[0] + h[1] * a[1] + h[2] * a[2];
+    double own = 0, across = 0;  // second moment along the axis; and square of the first moment across it
+    for (int k = 0; k < 6; k++) own += (k < 3 ? 1 : 2) * S[k] * a[row[k]] * a[col[k]];
+    for (int k = 0; k < 3; k++) across += (h[k] - along * a[k]) * (h[k] - along * a[k]);
+    if (across > 1e-18 * trace * mass) return false;
+    for (int k = 0; k < 6; k++) {
+        const double aa = a[row[k]] * a[col[k]], one = k < 3;
+        if (fabs(S[k] - own * aa - (trace - own) / 2 * (one - aa)) > 1e-9 * trace) return false;
+    }
+    return true;
+}
+
+/// The axis about which the second moment S lies alike, if it does: S less a third of its trace is k (a a' - 1/3).
+static void symmetry_axis(const double S[6], double axis[3])
+{
+    const double third = (S[0] + S[1] + S[2]) / 3, x = S[0] - third, y = S[1] - third, z = S[2] - third;
+    const double square = x * x + y * y + z * z + 2 * (S[3] * S[3] + S[4] * S[4] + S[5] * S[5]);
+    const double det = x * (y * z - S[5] * S[5]) - S[3] * (S[3] * z - S[5] * S[4]) + S[4] * (S[3] * S[5] - y * S[4]);
+    const double k = copysign(sqrt(1.5 * square), det);
+    const double A[3][3] = {{x / k + 1. / 3, S[3] / k, S[4] / k}, {S[3] / k, y / k + 1. / 3, S[5] / k}, {S[4] / k, S[5] / k, z / k + 1. / 3}};
+    int most = 0;
+    for (int i = 1; i < 3; i++)
+        if (A[i][i] > A[most][most]) most = i;
+    for (int i = 0; i < 3; i++) axis[i] = A[most][i] / sqrt(A[most][most]);
 }
 
 /// Whether these axes z are parallel.
@@ -421,12 +443,19 @@ static void find_spinning(ctn_model *m, mat *axes)
             for (int k = 0; k < 9; k++) C.m[k] = o->C[k];
         axes[i] = o->parent < 0 ? C : mat_mul(axes[o->parent], C);
         if (o->kind == JOINT_BALL && o->flags & BODY_LEAF && o->mass > 0) {
-            const bool pivots = o->parent < 0 || m->bodies[o->parent].kind == JOINT_TRANSLATION;
-            o->flags |= is_ball_of_mass(o) ? BODY_ROUND : pivots && is_extended(o) ? BODY_TOP : 0u;
+            const bool flies = o->parent >= 0 && m->bodies[o->parent].kind == JOINT_TRANSLATION;
+            const bool round = is_ball_of_mass(o);
+            if (!round) symmetry_axis(o->S, o->axis);
+            if (round) o->flags |= BODY_ROUND;
+            else if (o->parent < 0 && lies_alike(o->mass, o->h, o->S, o->axis)) o->flags |= BODY_SYMMETRIC | BODY_TILTS;
+            else if ((o->parent < 0 || flies) && is_extended(o)) o->flags |= BODY_TOP;
             if (o->flags & BODY_SPRING) continue;
-            m->spins = m->spins || o->flags & (BODY_ROUND | BODY_TOP), m->skew = m->skew || o->flags & BODY_TOP;
+            m->spins = m->spins || o->flags & (BODY_ROUND | BODY_TOP | BODY_SYMMETRIC);
+            m->skew = m->skew || o->flags & (BODY_TOP | BODY_TILTS);
         }
-        if (o->kind != JOINT_REVOLUTE || !(o->flags & BODY_MASS) || !lies_alike(o->mass, o->h, o->S)) continue;
+        if (o->kind != JOINT_REVOLUTE || !(o->flags & BODY_MASS)) continue;
+        o->axis[2] = 1;
+        if (!lies_alike(o->mass, o->h, o->S, o->axis)) continue;
         bool fixed = true;
         for (int k = o->parent; k >= 0; k = m->bodies[k].parent) {
             const int kind = m->bodies[k].kind;

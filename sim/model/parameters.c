@@ -288,7 +288,8 @@ parameters *parameters_create(const ctn_model *m, const ctn_parameter *list, int
         if (list[k].kind == CTN_MASS_SCALE) {
             const share *const s = &p->share[k];
             p->share[k] = share_of(m, list[k].index);
-            if (s->body >= 0 && !lies_alike(s->mass, s->h, s->S)) p->declared.bodies[s->body].flags &= ~(unsigned)(BODY_SYMMETRIC | BODY_ROUND);
+            ctn_body *const of = s->body < 0 ? NULL : &p->declared.bodies[s->body];
+            if (of && !lies_alike(s->mass, s->h, s->S, of->axis)) of->flags &= ~(unsigned)(BODY_SYMMETRIC | BODY_ROUND);
         }
         if (!of_link(list[k]) || of_body(list[k])) continue;
         int bodies;
