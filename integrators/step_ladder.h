@@ -76,8 +76,7 @@ KERNEL mask position_step(const lane_model *m, const ctn_batch_config *cfg, posi
             table = ladder_rung(cfg, failed);
             if (table && table->old > 0) start_old(m, cfg, S, P, table->old, todo, count);
             enter_rung(m, table, alpha_rung(cfg, failed), S, P);
-            // after alpha has failed, its rates may be off by whole turns: order 2 begins at rest
-            for (int k = 0; k < m->nv && is_alpha(cfg) && failed; k++) S->gain[k] = sel(todo, negate(S->rate[k]), S->gain[k]);
+            if (is_alpha(cfg) && failed) begin_at_rest(m, S, todo);
             const mask tries = failed ? todo : both(todo, not_(settles(cfg, S)));
             if ((!tried || failed) && any_of(tries)) {
                 mask far;

@@ -162,6 +162,12 @@ FN void guess_part(const lane_model *m, const position_state *S, ladder_work *P,
     else predict_step(m, S, &P->one, rest, where);
 }
 
+/// After alpha has failed, its rates may be off by whole turns: order 2 begins at rest. Wheels that roll would slide then.
+FN void begin_at_rest(const lane_model *m, position_state *S, mask where)
+{
+    for (int k = 0; k < m->nv; k++) S->gain[k] = sel(where, m->spins ? rset(0) : negate(S->rate[k]), S->gain[k]);
+}
+
 /// One iteration of newton in the lanes that run.
 FN void pass_part(const lane_model *m, const ctn_batch_config *cfg, newton_progress *N, ladder_work *P, position_counts *count)
 {
