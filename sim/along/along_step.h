@@ -248,7 +248,7 @@ FN void energy_row(along_world *w, int block, int i, real *carried)
     const lane_body *const b = &B->m.bodies[i];
     step_block *const A = &w->step[block];
     const solve *const W = solve_of(w, block);
-    const bool ends = w->mode.now && carries_energy(w->cfg);
+    const bool ends = w->mode.now && carries_energy(&w->rows[0].m, w->cfg);
     const real *const q = w->mode.now ? A->W.po.one.x : A->S.q, *const rate = ends ? A->W.po.end.rate : A->S.v;
     const rate_pose *const V = ends ? &A->W.po.end.V[i] : &A->S.V[i];
     const placement *const at = w->mode.now ? &W->now[i] : &W->start[i];
