@@ -61,12 +61,12 @@ static const char *link_of_body(const ctn_model *m, int body)
 
 static spinning spin_stops(const ctn_model *m, const ctn_batch_config *cfg)
 {
-    const bool frames = cfg->method == CTN_COLLOCATION || cfg->method == CTN_ALPHA || cfg->method == CTN_RADAU;
-    for (int i = 0; i < m->nbody && frames && m->spins; i++) {
+    const bool one = cfg->method == CTN_COLLOCATION || cfg->method == CTN_ALPHA || (cfg->method == CTN_RADAU && cfg->stages == 1);
+    for (int i = 0; i < m->nbody && one && m->skew; i++) {
         const unsigned flags = m->bodies[i].flags;
         if (flags & (BODY_SPRING | BODY_SERVO)) continue;
         if (flags & BODY_TOP) return (spinning){"body that turns freely with nothing on it", link_of_body(m, i), "worlds"};
-        if (flags & (BODY_SYMMETRIC | BODY_ROUND)) return (spinning){"wheel or ball that spins freely", link_of_body(m, i), "worlds"};
+        if (flags & BODY_TILTS) return (spinning){"wheel whose axis turns", link_of_body(m, i), "worlds, or radau of several stages"};
     }
     return (spinning){0};
 }

@@ -448,7 +448,7 @@ static void find_spinning(ctn_model *m, mat *axes)
             if (!round) symmetry_axis(o->S, o->axis);
             if (round) o->flags |= BODY_ROUND;
             else if (o->parent < 0 && lies_alike(o->mass, o->h, o->S, o->axis)) o->flags |= BODY_SYMMETRIC | BODY_TILTS;
-            else if ((o->parent < 0 || flies) && is_extended(o)) o->flags |= BODY_TOP;
+            else if ((o->parent < 0 || flies) && is_extended(o)) o->flags |= BODY_TOP | (flies ? 0u : BODY_PINNED);
             if (o->flags & BODY_SPRING) continue;
             m->spins = m->spins || o->flags & (BODY_ROUND | BODY_TOP | BODY_SYMMETRIC);
             m->skew = m->skew || o->flags & (BODY_TOP | BODY_TILTS);
