@@ -5,6 +5,18 @@
 FN solve *solve_of(const along_world *w, int block) { return &w->step[block].W.po.one.W; }
 FN stages *stages_in(const along_world *w, int block) { return &w->step[block].W.po.more.W; }  // of several stages
 
+/// Whether one stage has a matrix that is not symmetric: then its squared rows stand for an energy, and it is swept as several stages
+/// are (integrators/turning_sweep.h). On devices it is not: their groups would want more registers for it.
+FN bool is_skew(const along_plan *plan, const ctn_batch_config *cfg)
+{
+#ifdef ALONG_JOBS
+    (void)plan, (void)cfg;
+    return false;
+#else
+    return plan->model->skew && cfg && position_based(cfg->method) && stages_of(cfg) == 1;
+#endif
+}
+
 // ---- where bodies are
 
 KERNEL void leave_relative_axes(along_world *w, int s, const double *from)
@@ -174,7 +186,7 @@ typedef enum { FORGET_ENERGY, FORGET_ROWS, FORGET_MOST, FORGET_NEGATIVE, FORGET_
 
 /// What `told` has, as a job for each.
 typedef enum {
-    TOLD_E,    // energy of the iterate; with several stages, of a sum over blocks
+    TOLD_E,    // energy of the iterate; with several stages, or a matrix that is not symmetric, of a sum over blocks
     TOLD_FAR,  // whether a joint is too far off
     TOLD_MOST,
     TOLD_SIZE,  // of a step, squared
@@ -224,7 +236,7 @@ KERNEL void forget(void *context, int thread, int job)
     switch ((along_sums)c->what) {
     case FORGET_ENERGY: solve_of(c->w, job)->E = zero, solve_of(c->w, job)->too_far = none_of(); break;
     case FORGET_ROWS: s->most = s->E = stages_in(c->w, job)->link = zero, stages_in(c->w, job)->too_far = none_of(); break;
-    case FORGET_MOST: s->most = zero; break;
+    case FORGET_MOST: s->most = s->E = zero; break;
     case FORGET_NEGATIVE: s->negative = zero; break;
     case FORGET_STEP: s->slope = s->most = s->size = zero; break;
     case FORGET_TURNS: s->E = zero; break;
@@ -333,7 +345,7 @@ FN double told_of(const along_world *w, along_told what, lane_group g, int paths
     const step_block *const first = &w->step[0];
     double x = 0;
     switch (what) {
-    case TOLD_E: return w->stages > 1 ? OF_GROUP(sums.E) : OF_GROUP(W.po.one.W.E);
+    case TOLD_E: return w->stages > 1 || is_skew(w->plan, w->cfg) ? OF_GROUP(sums.E) : OF_GROUP(W.po.one.W.E);
     case TOLD_FAR:
         for (int k = g.first; k < g.end; k++)
             x = any_of(w->stages > 1 ? stages_in(w, k)->too_far : solve_of(w, k)->too_far) ? 1 : x;
@@ -578,6 +590,10 @@ FN void residual_row(along_world *w, int block, int i, real *carried)
     BY_FORM(b, f, most = residual_body(b, f, W, i, (wrench *)carried))
     if (B->partial[i]) most = sel(live_lanes(B, i), most, rset(0));
     sums->most = larger(sums->most, most);
+    for (int k = b->vadr; k < b->vadr + b->nv && B->m.skew; k++) {
+        const real r = W->r[k] * W->step[i].unit, square = r * r;
+        sums->E = sums->E + (B->partial[i] ? sel(live_lanes(B, i), square, rset(0)) : square);
+    }
 }
 
 KERNEL void step_rows(void *context, int thread, int job)

@@ -115,6 +115,7 @@ KERNEL void stages_inward(void *context, int thread, int job)
         real P[BORDERED], room[BORDERED];                                                                                        \
         stages_inward_in(w, block, level, PLAIN, BORDERED, P, room, stage_open_row##s, stage_whole_row##s);                      \
     }
+STAGE_PASSES(1)
 STAGE_PASSES(2)
 STAGE_PASSES(3)
 STAGE_PASSES(4)
@@ -124,7 +125,9 @@ KERNEL void stages_inward(void *context, int thread, int job)
     const along_call *const c = (const along_call *)context;
     (void)thread;
     c->w->step[job].W.po.more.sweep.held = none_of();
+    if (c->w->stages == 1 && !c->level) one_stage_of(&c->w->rows[job].m, solve_of(c->w, job), stages_in(c->w, job));
     switch (c->w->stages) {
+    case 1: stage_inward1(c->w, job, c->level); break;
     case 2: stage_inward2(c->w, job, c->level); break;
     case 3: stage_inward3(c->w, job, c->level); break;
     default: stage_inward4(c->w, job, c->level);
@@ -190,7 +193,8 @@ FN void stage_step_row(along_world *w, int block, int i, real *carried)
     sums->size = larger(sums->size, B->partial[i] ? sel(live_lanes(B, i), change, rset(0)) : change);
     for (int a = 0; a < w->stages; a++)
         for (int k = a * B->m.nv + b->vadr; k < a * B->m.nv + b->vadr + b->nv; k++)
-            P->d[k] = B->partial[i] ? sel(live_lanes(B, i), P->fresh[k], rset(0)) : P->fresh[k];
+            P->d[k] = B->partial[i] ? sel(live_lanes(B, i), P->fresh[k], rset(0)) : P->fresh[k],
+            sums->most = only_slides(b) ? sums->most : larger(sums->most, magnitude(P->d[k]));
 }
 
 FN void stage_step_cut_row(along_world *w, int block, int i, real *carried)

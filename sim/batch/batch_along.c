@@ -44,11 +44,6 @@ static const char *law_stops(const ctn_model *m)
                                     : NULL;
 }
 
-/// What spins so that steps by a method go along no links (integrators/turning_frame.h).
-typedef struct {
-    const char *what, *link, *remedy;  // what NULL: nothing
-} spinning;
-
 /// The link whose joint a body is of.
 static const char *link_of_body(const ctn_model *m, int body)
 {
@@ -59,16 +54,14 @@ static const char *link_of_body(const ctn_model *m, int body)
     return "";
 }
 
-static spinning spin_stops(const ctn_model *m, const ctn_batch_config *cfg)
+/// The link that spins so that a device takes no steps of one stage (is_skew() in sim/along/along_place.h); NULL: it takes them.
+static const char *spin_stops(const ctn_model *m, const ctn_batch_config *cfg)
 {
-    const bool one = cfg->method == CTN_COLLOCATION || cfg->method == CTN_ALPHA || (cfg->method == CTN_RADAU && cfg->stages == 1);
-    for (int i = 0; i < m->nbody && one && m->skew; i++) {
+    for (int i = 0; i < m->nbody && m->skew && !(cfg->method == CTN_RADAU && cfg->stages > 1); i++) {
         const unsigned flags = m->bodies[i].flags;
-        if (flags & (BODY_SPRING | BODY_SERVO)) continue;
-        if (flags & BODY_TOP) return (spinning){"body that turns freely with nothing on it", link_of_body(m, i), "worlds"};
-        if (flags & BODY_TILTS) return (spinning){"wheel whose axis turns", link_of_body(m, i), "worlds, or radau of several stages"};
+        if (flags & (BODY_TOP | BODY_TILTS) && !(flags & (BODY_SPRING | BODY_SERVO))) return link_of_body(m, i);
     }
-    return (spinning){0};
+    return NULL;
 }
 
 /// Whether a method goes along the links only where it is asked for. With several stages open ends make four times the operations
@@ -78,8 +71,7 @@ static bool if_asked(const ctn_batch_config *cfg) { return cfg->method == CTN_RA
 ctn_parallel batch_parallel(const ctn_model *m, const ctn_batch_config *cfg)
 {
     const bool able = along_scalar.steps(cfg) && !if_asked(cfg) && !ground_stops(m, cfg) && !surfaces_stop(m) && !law_stops(m) &&
-                      !fluid_stops(m) && !thrusters_stop(m) && !m->nwound && !speeds_stop(m, cfg) && !spin_stops(m, cfg).what &&
-                      !device_asked(cfg->engine);
+                      !fluid_stops(m) && !thrusters_stop(m) && !m->nwound && !speeds_stop(m, cfg) && !device_asked(cfg->engine);
     if (cfg->parallel != CTN_PARALLEL_AUTO) return cfg->parallel;
     return able && along_pays(m, cfg->worlds) ? cfg->worlds > 1 ? CTN_PARALLEL_BOTH : CTN_PARALLEL_LINKS : CTN_PARALLEL_WORLDS;
 }
@@ -106,10 +98,7 @@ void batch_parallel_reason(const ctn_model *m, const ctn_batch_config *cfg, char
     else if (law_stops(m)) snprintf(text, PARALLEL_WORDS, "links takes no %s", law_stops(m));
     else if (fluid_stops(m)) snprintf(text, PARALLEL_WORDS, "links takes no %s", fluid_stops(m));
     else if (thrusters_stop(m)) snprintf(text, PARALLEL_WORDS, "links takes no %s", thrusters_stop(m));
-    else if (spin_stops(m, cfg).what) {
-        const spinning s = spin_stops(m, cfg);
-        snprintf(text, PARALLEL_WORDS, "links takes no %s (link '%s') by %s", s.what, s.link, ctn_method_name(cfg->method));
-    } else if (config_check_parallel(&links, &no) != CTN_OK)  // without the remedy
+    else if (config_check_parallel(&links, &no) != CTN_OK)  // without the remedy
         snprintf(text, PARALLEL_WORDS, "%.*s", (int)strcspn(no.message, ";"), no.message);
     else if (if_asked(cfg)) snprintf(text, PARALLEL_WORDS, "radau of several stages takes links if asked");
     else {
@@ -137,6 +126,11 @@ ctn_status batch_along_check(const ctn_model *m, const ctn_batch_config *cfg, ct
             "parallel: %s: the engine '%s' takes no parameters by world in this version; take worlds, or an engine of the "
             "CPU",
             name, device);
+    if (device && spin_stops(m, cfg))
+        return fail(err, CTN_BAD_CONFIG,
+                    "parallel: %s: the engine '%s' takes link '%s', which spins about an axis that turns, by several stages alone in "
+                    "this version; take radau of 2 to 4 stages, or worlds",
+                    name, device, spin_stops(m, cfg));
     if (config_check_parallel(cfg, &reason) != CTN_OK) return fail(err, CTN_BAD_CONFIG, "parallel: %s", reason.message);
     if (fluid_stops(m))
         return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no %s in this version; take worlds", name, fluid_stops(m));
@@ -147,10 +141,6 @@ ctn_status batch_along_check(const ctn_model *m, const ctn_batch_config *cfg, ct
         return fail(err, CTN_BAD_CONFIG,
                     "parallel: %s takes no `speed` of motors by %s in this version; take worlds, or collocation", name,
                     ctn_method_name(cfg->method));
-    const spinning s = spin_stops(m, cfg);
-    if (s.what)
-        return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no %s (link '%s') by %s in this version; take %s", name, s.what, s.link,
-                    ctn_method_name(cfg->method), s.remedy);
     if (surfaces_stop(m))
         return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no `obstacles` and no `terrain` in this version; take worlds", name);
     if (law_stops(m)) return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no %s; take worlds", name, law_stops(m));
