@@ -114,8 +114,7 @@ KERNEL along_world *layout_world(const along_plan *plan, const ctn_batch_config 
     to.weight = TAKE(a, segments * s * WRENCH, double), to.start = TAKE(a, cuts * s * POSE, double);
     to.stretch = TAKE(a, cuts * s * 3, double), to.behind = TAKE(a, cuts * s * WRENCH, double);
     to.tail = TAKE(a, cuts * s * POSE, double), to.base = TAKE(a, cuts * s * WHERE, double);
-    const bool skew = is_skew(plan, cfg);
-    const size_t coupled = s > 1 || skew ? 6 * s : 0;
+    const size_t coupled = (to.coupled = is_coupled(plan, cfg)) ? 6 * s : 0;
     to.stage_hand = TAKE(a, segments * coupled * (coupled + 1), double);
     to.border = TAKE(a, cuts * 2 * coupled * (2 * coupled + 1), double), to.crossed = TAKE(a, cuts * 2 * coupled, double);
 #ifdef ALONG
@@ -143,7 +142,7 @@ KERNEL along_world *layout_world(const along_plan *plan, const ctn_batch_config 
         const along_block *const block = &plan->block[k / PARTS];
         lane_model rows = {0};
         rows.nbody = block->rows, rows.nq = block->nq, rows.nv = block->nv, rows.rubs = m->rubs,
-        rows.turns = m->turns, rows.spins = m->spins, rows.skew = skew;
+        rows.turns = m->turns, rows.spins = m->spins, rows.skew = to.coupled && s == 1;
         rows.ncontact = rows.nbent = block_contacts(plan, block), rows.nsignal = m->nsignal;
         if (!shared) layout_rows(w ? &to.rows[k] : NULL, plan, (int)k, a);
         step_block S;

@@ -5,16 +5,11 @@
 FN solve *solve_of(const along_world *w, int block) { return &w->step[block].W.po.one.W; }
 FN stages *stages_in(const along_world *w, int block) { return &w->step[block].W.po.more.W; }  // of several stages
 
-/// Whether one stage has a matrix that is not symmetric: then its squared rows stand for an energy, and it is swept as several stages
-/// are (integrators/turning_sweep.h). On devices it is not: their groups would want more registers for it.
-FN bool is_skew(const along_plan *plan, const ctn_batch_config *cfg)
+/// Whether steps of a configuration (NULL: none) are swept with blocks that are not symmetric: of several stages, and of one with
+/// such a matrix, where squared rows stand for an energy (integrators/turning_sweep.h).
+FN bool is_coupled(const along_plan *plan, const ctn_batch_config *cfg)
 {
-#ifdef ALONG_JOBS
-    (void)plan, (void)cfg;
-    return false;
-#else
-    return plan->model->skew && cfg && position_based(cfg->method) && stages_of(cfg) == 1;
-#endif
+    return cfg && position_based(cfg->method) && (stages_of(cfg) > 1 || plan->model->skew);
 }
 
 // ---- where bodies are
@@ -186,7 +181,7 @@ typedef enum { FORGET_ENERGY, FORGET_ROWS, FORGET_MOST, FORGET_NEGATIVE, FORGET_
 
 /// What `told` has, as a job for each.
 typedef enum {
-    TOLD_E,    // energy of the iterate; with several stages, or a matrix that is not symmetric, of a sum over blocks
+    TOLD_E,    // energy of the iterate; where they are coupled, of a sum over blocks
     TOLD_FAR,  // whether a joint is too far off
     TOLD_MOST,
     TOLD_SIZE,  // of a step, squared
@@ -345,7 +340,7 @@ FN double told_of(const along_world *w, along_told what, lane_group g, int paths
     const step_block *const first = &w->step[0];
     double x = 0;
     switch (what) {
-    case TOLD_E: return w->stages > 1 || is_skew(w->plan, w->cfg) ? OF_GROUP(sums.E) : OF_GROUP(W.po.one.W.E);
+    case TOLD_E: return w->coupled ? OF_GROUP(sums.E) : OF_GROUP(W.po.one.W.E);
     case TOLD_FAR:
         for (int k = g.first; k < g.end; k++)
             x = any_of(w->stages > 1 ? stages_in(w, k)->too_far : solve_of(w, k)->too_far) ? 1 : x;

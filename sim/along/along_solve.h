@@ -76,11 +76,12 @@ KERNEL void along_step_on(along_world *w, along_crew *crew, along_move *move, bo
     }
 }
 
-/// Solves the step, as newton_pass() does, for the residual *residual. Returns whether it was solved.
-KERNEL bool along_newton(along_world *w, along_crew *crew, const ctn_batch_config *cfg, position_counts *count, real *residual)
+/// Solves the step, as newton_pass() does, for the residual *residual. Returns whether it was solved. skew: its matrix is not
+/// symmetric, a constant in each call.
+FN bool along_newton(along_world *w, along_crew *crew, const ctn_batch_config *cfg, bool skew, position_counts *count,
+                     real *residual)
 {
     const mask all = not_(none_of());
-    const bool skew = is_skew(w->plan, cfg);
     newton_progress N = no_newton();
     along_move move = {.w = w->self, .first = true};
     begin_newton(&N, all);

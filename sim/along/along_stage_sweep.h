@@ -73,6 +73,12 @@ KERNEL void enter_stages_closed(const along_world *w, int segment, double *to)
 /// Of cut paths the joined hands stand already.
 KERNEL void leave_stages_closed(along_world *w, int segment, const double *from) { (void)w, (void)segment, (void)from; }
 
+/// Before the first level: the blocks of a solve of one stage are those of stages.
+FN void enter_one_stage(along_world *w, int block, int level)
+{
+    if (w->stages == 1 && !level) one_stage_of(&w->rows[block].m, solve_of(w, block), stages_in(w, block));
+}
+
 /// The passes inwards over a level: of cut paths, with open ends or with closed ones, or of whole paths.
 FN void stages_inward_in(along_world *w, int block, int level, int plain, int bordered, real *P, real *room, lane_row *open,
                          lane_row *whole)
@@ -97,6 +103,7 @@ KERNEL void stages_inward(void *context, int thread, int job)
     real *const P = w->step[job].carried;
     (void)thread;
     w->step[job].W.po.more.sweep.held = none_of();
+    enter_one_stage(w, job, c->level);
     stages_inward_in(w, job, c->level, stage_hand(w), stage_border(w), P, P + stage_border(w), stage_open_row, stage_whole_row);
 }
 #else
@@ -125,7 +132,7 @@ KERNEL void stages_inward(void *context, int thread, int job)
     const along_call *const c = (const along_call *)context;
     (void)thread;
     c->w->step[job].W.po.more.sweep.held = none_of();
-    if (c->w->stages == 1 && !c->level) one_stage_of(&c->w->rows[job].m, solve_of(c->w, job), stages_in(c->w, job));
+    enter_one_stage(c->w, job, c->level);
     switch (c->w->stages) {
     case 1: stage_inward1(c->w, job, c->level); break;
     case 2: stage_inward2(c->w, job, c->level); break;

@@ -455,9 +455,9 @@ FN double created_by(energy_parts before, energy_parts after, energy_flow F)
     return *(const double *)&created;
 }
 
-/// One step, after the `made` first ones. Returns whether it was made.
-KERNEL bool along_one_step(along_world *w, along_crew *crew, const ctn_batch_config *cfg, const double *tau, int made,
-                           bool energy, along_ledger *ledger, step_in_hand *step)
+/// One step, after the `made` first ones. Returns whether it was made. skew: as of along_newton()
+FN bool along_one_step(along_world *w, along_crew *crew, const ctn_batch_config *cfg, bool skew, const double *tau, int made,
+                       bool energy, along_ledger *ledger, step_in_hand *step)
 {
     const mask all = not_(none_of());
     const bool alpha = is_alpha(cfg), weighed = alpha || energy || w->plan->model->nload;  // loads act at where bodies are
@@ -468,7 +468,7 @@ KERNEL bool along_one_step(along_world *w, along_crew *crew, const ctn_batch_con
     if (weighed && !ledger->known) along_take_stock(w, crew, made, ledger);
     ALONG_RUN(crew, w->count, step_part_of_block, &part);
     if (w->plan->model->slides) along_reach(w, crew);
-    if (!along_newton(w, crew, cfg, k, &residual)) return false;
+    if (!along_newton(w, crew, cfg, skew, k, &residual)) return false;
     along_forget(w, crew, FORGET_TURNS);
     part.part = CHECK_STEP;
     ALONG_RUN(crew, w->count, step_part_of_block, &part);

@@ -44,33 +44,18 @@ static const char *law_stops(const ctn_model *m)
                                     : NULL;
 }
 
-/// The link whose joint a body is of.
-static const char *link_of_body(const ctn_model *m, int body)
+/// What goes along the links only where it is asked for; NULL: nothing. Where blocks are not symmetric open ends make four times
+/// the operations of an elimination, which lanes make good on wide CPUs alone, and threads.
+static const char *if_asked(const ctn_model *m, const ctn_batch_config *cfg)
 {
-    for (int l = 0; l < m->nlink; l++) {
-        const int up = m->links[l].parent;
-        if (m->frames[l].body == body && (up < 0 || m->frames[up].body != body)) return m->links[l].name;
-    }
-    return "";
+    if (cfg->method == CTN_RADAU && cfg->stages > 1) return "radau of several stages";
+    const bool frames = cfg->method == CTN_COLLOCATION || cfg->method == CTN_ALPHA || cfg->method == CTN_RADAU;
+    return frames && m->skew ? "what spins about axes that turn" : NULL;
 }
-
-/// The link that spins so that a device takes no steps of one stage (is_skew() in sim/along/along_place.h); NULL: it takes them.
-static const char *spin_stops(const ctn_model *m, const ctn_batch_config *cfg)
-{
-    for (int i = 0; i < m->nbody && m->skew && !(cfg->method == CTN_RADAU && cfg->stages > 1); i++) {
-        const unsigned flags = m->bodies[i].flags;
-        if (flags & (BODY_TOP | BODY_TILTS) && !(flags & (BODY_SPRING | BODY_SERVO))) return link_of_body(m, i);
-    }
-    return NULL;
-}
-
-/// Whether a method goes along the links only where it is asked for. With several stages open ends make four times the operations
-/// of an elimination, which lanes make good on wide CPUs alone, and threads.
-static bool if_asked(const ctn_batch_config *cfg) { return cfg->method == CTN_RADAU && cfg->stages > 1; }
 
 ctn_parallel batch_parallel(const ctn_model *m, const ctn_batch_config *cfg)
 {
-    const bool able = along_scalar.steps(cfg) && !if_asked(cfg) && !ground_stops(m, cfg) && !surfaces_stop(m) && !law_stops(m) &&
+    const bool able = along_scalar.steps(cfg) && !if_asked(m, cfg) && !ground_stops(m, cfg) && !surfaces_stop(m) && !law_stops(m) &&
                       !fluid_stops(m) && !thrusters_stop(m) && !m->nwound && !speeds_stop(m, cfg) && !device_asked(cfg->engine);
     if (cfg->parallel != CTN_PARALLEL_AUTO) return cfg->parallel;
     return able && along_pays(m, cfg->worlds) ? cfg->worlds > 1 ? CTN_PARALLEL_BOTH : CTN_PARALLEL_LINKS : CTN_PARALLEL_WORLDS;
@@ -100,7 +85,7 @@ void batch_parallel_reason(const ctn_model *m, const ctn_batch_config *cfg, char
     else if (thrusters_stop(m)) snprintf(text, PARALLEL_WORDS, "links takes no %s", thrusters_stop(m));
     else if (config_check_parallel(&links, &no) != CTN_OK)  // without the remedy
         snprintf(text, PARALLEL_WORDS, "%.*s", (int)strcspn(no.message, ";"), no.message);
-    else if (if_asked(cfg)) snprintf(text, PARALLEL_WORDS, "radau of several stages takes links if asked");
+    else if (if_asked(m, cfg)) snprintf(text, PARALLEL_WORDS, "%s takes links if asked", if_asked(m, cfg));
     else {
         along_reason(m, cfg->worlds, text);
         const ctn_engine *const engine = engine_find(cfg->engine, 2, &no);
@@ -126,11 +111,6 @@ ctn_status batch_along_check(const ctn_model *m, const ctn_batch_config *cfg, ct
             "parallel: %s: the engine '%s' takes no parameters by world in this version; take worlds, or an engine of the "
             "CPU",
             name, device);
-    if (device && spin_stops(m, cfg))
-        return fail(err, CTN_BAD_CONFIG,
-                    "parallel: %s: the engine '%s' takes link '%s', which spins about an axis that turns, by several stages alone in "
-                    "this version; take radau of 2 to 4 stages, or worlds",
-                    name, device, spin_stops(m, cfg));
     if (config_check_parallel(cfg, &reason) != CTN_OK) return fail(err, CTN_BAD_CONFIG, "parallel: %s", reason.message);
     if (fluid_stops(m))
         return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no %s in this version; take worlds", name, fluid_stops(m));
