@@ -169,7 +169,7 @@ FN void drift_of_frame(const alpha_rule *r, const lane_body *b, const rate_pose 
     rate_pose D;
     find_drifts(r, RATE_NUMBERS, (const real *)V, (const real *)A, (real *)&D);
     f->rate = r->s, f->base = mat3_add(f->from, D.R);
-    f->couple = tilts(b) ? axial_momentum(b, f->at.r) * r->s : rset(0);
+    if (tilts(b)) f->couple = axial_momentum(b, f->at.r) * r->s;
     const mat3 X = skew_times(sub_scaled(f->at.way, frame_spin(&f->at, f->from), rset(1) / r->s), f->from);
     drift->p = sub(D.p, mul(X, seen_center(b))), drift->R = mat3_add(D.R, X);
 }

@@ -362,7 +362,9 @@ FN turned_touch turned_in(const lane_model *m, const solve *W, int k, const touc
         const mat3 R = chord_from(W, s->body), D = W->drift[s->body].R;
         drift = scale(add(add(cross(R.x, D.x), cross(R.y, D.y)), cross(R.z, D.z)), rset(0.5));
     }
-    return turned_at(c->Qt, W->slip[turn_slot(m, s)], drift);
+    turned_touch t = turned_at(c->Qt, W->slip[turn_slot(m, s)], drift);
+    if (W->turn.of) t.s = add(t.s, W->turn.of[s->body].at.way);
+    return t;
 }
 
 /// Whether load k, a contact point that has moved by u, touches in some lane, or has friction to feel; *now: how it stands.

@@ -201,7 +201,7 @@ KERNEL mask ladder_prepare(const lane_model *m, const ctn_batch_config *cfg, rea
         alpha_begin(m, cfg, h, before, tau, A);
         if (way == 0 && m->ncontact) return touching_part(m, cfg, h, true, before, after, tau, A);
         if (way == 0) return alpha_prepare(m, cfg, before, after, A);
-        for (int k = 0; k < m->nv; k++) before->gain[k] = negate(before->rate[k]);  // as position_step() has it
+        begin_at_rest(m, before, all);  // as position_step() has it
         if (m->ncontact) return touching_part(m, cfg, h, false, before, after, tau, A);
     } else if (stages_of(cfg) == 1 && m->ncontact) return touching_prepare(m, cfg, h, false, before, after, tau, A);
     else if (stages_of(cfg) == 1) {  // the state tells the whole step

@@ -140,16 +140,17 @@ KERNEL position_state see_from_frames(const lane_model *m, const position_state 
         body_frame *const f = &T->of[i];
         const mat3 R = W->start[i].R, V = S->V[i].R;
         turned_frame begun;
-        f->from = f->base = R, f->at.way = f->shift = zero3(), f->at.l = f->at.r = zero3();
+        f->from = f->base = R, f->shift = zero3(), f->couple = rset(0), f->at = no_turn(), f->whole = T->mode == BRAKED;
         T->V[i] = S->V[i];
         if (S->A) T->A[i] = S->A[i], T->B[i] = S->B[i];
-        if (!spins(b)) continue;
+        if (!spins(b) || T->mode == BY_CHORDS || (T->mode == BRAKED && is_top(b))) continue;
         f->at = frame_of(b, R, V, W->in.h, &begun);
         f->from = f->base = turned_on(b, &f->at, R);
         f->shift = mul(mat3_add_scaled(R, f->from, rset(-1)), seen_center(b));
         const mat3 D = mat3_add_scaled(V, frame_rate(b, &begun, R), rset(-1));
         T->V[i] = with_columns(b, S->V[i], turned_on(b, &f->at, D));
-        f->rate = W->in.inv_h, f->couple = tilts(b) ? axial_momentum(b, f->at.r) * W->in.inv_h : rset(0);
+        f->rate = W->in.inv_h;
+        if (tilts(b)) f->couple = axial_momentum(b, f->at.r) * W->in.inv_h;
         if (!S->A) continue;
         const mat3 G = frame_change(b, &begun, R, D);
         T->A[i] = with_columns(b, S->A[i], turned_on(b, &f->at, mat3_add_scaled(S->A[i].R, G, rset(-1))));
@@ -320,7 +321,7 @@ KERNEL void keep_lead(const lane_model *m, position_work *P, mask where)
 KERNEL mask newton_direction(const lane_model *m, mask need, newton_progress *N, position_work *P, position_counts *count,
                              real *size)
 {
-    if (m->skew) {
+    if (is_skew(m, &P->W)) {
         *size = turning_newton(m, &P->W, &P->whole, &P->skew, P->fresh);
         for (int k = 0; k < m->nv; k++) P->d[k] = sel(need, P->fresh[k], P->d[k]);
         return need;
@@ -458,15 +459,16 @@ KERNEL void newton_pass(const lane_model *m, double tolerance, int max_iteration
     else evaluate(m, W);
     count_evaluation(count, N->running);
     real rows = rset(0);
-    if (m->skew) rows = residual(m, W), W->E = square_of_rows(m, W);
+    const bool skew = is_skew(m, W);
+    if (skew) rows = residual(m, W), W->E = square_of_rows(m, W);
     // Armijo's condition with slack for rounding
     const real bound = fmadd(rset(ENERGY_ROUNDING), magnitude(E), fmadd(rset(1e-4) * alpha, slope, E));
-    const mask lower = m->skew ? le(W->E, bound) : lower_energy(m, W, bound, both(N->running, N->based));
+    const mask lower = skew ? le(W->E, bound) : lower_energy(m, W, bound, both(N->running, N->based));
     const mask accepted = takes_iterate(N, le(magnitude(W->E), rset(NOT_REACHED)), lower, tolerance);
     const mask rejected = both(N->running, not_(accepted));
     mask need = none_of();
     if (any_of(accepted)) {
-        const real res = m->skew ? rows : residual(m, W);
+        const real res = skew ? rows : residual(m, W);
         const mask full = le(rset(1), alpha), found = is_solved(N, res, W->link, full, tolerance);
         need = settle_iterate(N, accepted, res, found, full, W->too_far, max_iterations, &P->residual);
     }
@@ -480,7 +482,7 @@ KERNEL void newton_pass(const lane_model *m, double tolerance, int max_iteration
         for (int k = 0; k < m->nv; k++) g = fmadd(W->r[k], P->d[k], g);
         for (int k = 0; k < m->nq; k++) P->base[k] = sel(need, P->x[k], P->base[k]);
         for (int k = 0; k < m->nv; k++) P->base_u[k] = sel(need, P->u[k], P->base_u[k]);
-        N->slope = sel(need, m->skew ? rset(-2) * W->E : g, slope);
+        N->slope = sel(need, skew ? rset(-2) * W->E : g, slope);
         base_newton(N, need, W->E, first_share(m, P->d, 1));
         size_newton(N, need, size);
     }
@@ -489,7 +491,7 @@ KERNEL void newton_pass(const lane_model *m, double tolerance, int max_iteration
         count->line_search = count->line_search + sel(rejected, rset(1), rset(0));
         const real rise = fnmadd(alpha, slope, W->E - E);
         shorten_newton(N, rejected, rset(-0.5) * slope * alpha * alpha / rise, 1e-9);
-        if (m->skew) N->hard = none_of();
+        if (skew) N->hard = none_of();
     }
     const mask moves = both(N->running, either(need, rejected)), follows = both(moves, N->follows);
     W->stands = !any_of(moves);

@@ -418,19 +418,31 @@ typedef struct {
     turn_law law;
 } stage_turn;
 
+/// How body i has turned at stage l since the start of the step; of one that spins, beyond what its frames have.
+FN small_turn turned_at_stage(const lane_body *b, const stages *W, int i, int l)
+{
+    const int at = i * W->table->stages + l;
+    const mat3 R = W->start[i].R;
+    return turn_of(mmul(W->body[at].T.R, transposed(has_frame(b, W) ? turned_on(b, &W->frame[at], R) : R)));
+}
+
 FN stage_turn turn_at_stage(const lane_model *m, const stages *W, int k, int a, const meeting *c)
 {
     const stage_table *t = W->table;
     const lane_point_load *s = &m->loads[k];
-    const mat3 back = transposed(W->start[s->body].R);
+    const lane_body *b = &m->bodies[s->body];
     stage_turn of;
     of.rate = zero3();
     for (int l = 0; l < t->stages; l++) {
-        const small_turn T = turn_of(mmul(W->body[s->body * t->stages + l].T.R, back));
+        const small_turn T = turned_at_stage(b, W, s->body, l);
         of.rate = add_scaled(of.rate, T.v, rset(2 * t->d[a][l]) * W->in.inv_h);
         if (l == a) of.T = T;
     }
     of.s = add_scaled(W->slip[turn_slot(m, s)], of.T.v, rset(2));
+    if (has_frame(b, W)) {
+        const turned_frame *const f = &W->frame[s->body * t->stages + a];
+        of.s = add(of.s, f->way), of.rate = add(of.rate, frame_spin(f, W->body[s->body * t->stages + a].T.R));
+    }
     const vec3 y = add_scaled(of.s, of.rate, m->relaxation);
     of.law = resist_turn(s, c->face, y, turn_grip(s), c->press.force, W->glued);
     return of;

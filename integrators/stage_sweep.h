@@ -292,14 +292,13 @@ FN void add_turn_blocks(const lane_model *m, const stages *W, int k, int s, int 
 {
     const lane_point_load *load = &m->loads[k];
     const stage_turn of = turn_at_stage(m, W, k, a, t);
-    const mat3 back = transposed(W->start[load->body].R);
     wrench by_press = wrench_zero(), row = wrench_zero(), column = wrench_zero();
     by_press.n = turn_pull(&of.T, of.law.by_press);
     for (int l = 0; l < s; l++) {
         const real rate = rset(W->table->d[a][l]) * W->in.inv_h,
                    e = fmadd(t->press.by_rate, rate, t->press.by_gap * rset(l == a));
         const real bends = fmadd(m->relaxation, rate, rset(l == a));
-        const small_turn T = turn_of(mmul(W->body[load->body * s + l].T.R, back));
+        const small_turn T = turned_at_stage(&m->bodies[load->body], W, load->body, l);
         real *const block = P + width * 6 * a + 6 * l;
         add_outer_block(block, width, by_press, force_at(W->point[k * s + l].arm, scale(t->n, e)));
         for (int j = 0; j < 3; j++) {

@@ -1,5 +1,5 @@
 /// One time step of a position-based method, whatever happens: the method asked for; where it finds no solution, or one that
-/// gains energy, fewer stages; where even one stage finds none, the step in halves. Lanes go their own ways by selection.
+/// gains energy, fewer stages; of one stage, what spins is braked; where even that finds none, the step in halves. Lanes go their own ways by selection.
 #ifndef CATENA_STEP_LADDER_H
 #define CATENA_STEP_LADDER_H
 
@@ -70,14 +70,16 @@ KERNEL mask position_step(const lane_model *m, const ctn_batch_config *cfg, posi
         mask todo = running;
         const stage_table *table;
         int failed = 0;
+        frame_mode mode = FRAMED;
         clock_part(m, m->dt * H.here);
         begin_part(m, cfg, m->dt * H.size, S, P, running);
         do {
             table = ladder_rung(cfg, failed);
             if (table && table->old > 0) start_old(m, cfg, S, P, table->old, todo, count);
+            const bool last = !table && !alpha_rung(cfg, failed);
+            P->one.W.turn.mode = mode;
             enter_rung(m, table, alpha_rung(cfg, failed), S, P);
-            // after alpha has failed, its rates may be off by whole turns: order 2 begins at rest
-            for (int k = 0; k < m->nv && is_alpha(cfg) && failed; k++) S->gain[k] = sel(todo, negate(S->rate[k]), S->gain[k]);
+            if (is_alpha(cfg) && failed) begin_at_rest(m, S, todo);
             const mask tries = failed ? todo : both(todo, not_(settles(cfg, S)));
             if ((!tried || failed) && any_of(tries)) {
                 mask far;
@@ -87,7 +89,10 @@ KERNEL mask position_step(const lane_model *m, const ctn_batch_config *cfg, posi
                 todo = both(todo, not_(ok));
             }
             failed++;
-        } while ((table || alpha_rung(cfg, failed - 1)) && any_of(todo));
+            if (last && (!m->skew || mode == BY_CHORDS)) break;
+            if (last) mode = mode == FRAMED ? BRAKED : BY_CHORDS;
+        } while (any_of(todo));
+        P->one.W.turn.mode = FRAMED;
         tried = false;
         const mask ok = both(running, not_(todo));
         count->halvings = count->halvings + sel(todo, one, zero);

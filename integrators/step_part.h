@@ -71,11 +71,17 @@ FN int stages_of(const ctn_batch_config *cfg)
 }
 FN bool is_alpha(const ctn_batch_config *cfg) { return cfg->method == CTN_ALPHA; }
 
+/// Whether the method itself is order 2, and its energy law has couples in it, which have no potential (turning_frame.h).
+FN bool goes_by_couples(const lane_model *m, const ctn_batch_config *cfg)
+{
+    return m->skew && stages_of(cfg) == 1 && !is_alpha(cfg) && (cfg->method == CTN_RADAU || cfg->method == CTN_COLLOCATION);
+}
+
 /// What the state holds besides q, rates, their gain and V: `old` and `old_rate`; `created`.
 FN bool carries_old(const ctn_batch_config *cfg) { return cfg->method == CTN_COLLOCATION && cfg->order > 2; }
-FN bool carries_energy(const ctn_batch_config *cfg)
+FN bool carries_energy(const lane_model *m, const ctn_batch_config *cfg)
 {
-    return (is_alpha(cfg) || (cfg->method == CTN_RADAU && cfg->stages > 1)) && !cfg->adaptive;
+    return (is_alpha(cfg) || (cfg->method == CTN_RADAU && cfg->stages > 1) || goes_by_couples(m, cfg)) && !cfg->adaptive;
 }
 
 /// The table to try after `failed` others; NULL: the method of order 2.
@@ -123,7 +129,7 @@ FN void begin_part(const lane_model *m, const ctn_batch_config *cfg, real h, pos
         P->part.rule = alpha_rule_of(cfg->rho, h);
     }
     const mask unknown = both(where, not_(gt(P->part.known, rset(0))));
-    if (carries_energy(cfg) && any_of(unknown)) {
+    if (carries_energy(m, cfg) && any_of(unknown)) {
         const bool stages = ladder_rung(cfg, 0);
         const energy_parts E = energy_of_state(m, S, P->one.W.start, P->p, stages ? P->more.W.watch : P->loads.watch, false);
         P->more.W.watched = stages;
@@ -160,6 +166,12 @@ FN void guess_part(const lane_model *m, const position_state *S, ladder_work *P,
 {
     if (P->part.table) predict_stages(m, S, &P->more, rest, where);
     else predict_step(m, S, &P->one, rest, where);
+}
+
+/// After alpha has failed, its rates may be off by whole turns: order 2 begins at rest. Wheels that roll would slide then.
+FN void begin_at_rest(const lane_model *m, position_state *S, mask where)
+{
+    for (int k = 0; k < m->nv; k++) S->gain[k] = sel(where, m->spins ? rset(0) : negate(S->rate[k]), S->gain[k]);
 }
 
 /// One iteration of newton in the lanes that run.
@@ -221,6 +233,14 @@ KERNEL real defect_energy(const lane_model *m, const stage_work *P)
     return defect;
 }
 
+/// What rounding and the solve's tolerance leave of a part that ends with the internal kinetic energy `kinetic`.
+FN real gain_slack(const step_part *part, real kinetic, double tolerance)
+{
+    const energy_parts after = part->after;
+    const real sum = magnitude(energy_sum(after)) + (after.kinetic + magnitude(part->flow.work));
+    return fmadd(rset(40 * tolerance), kinetic, rset(10 * ENERGY_ROUNDING) * sum);
+}
+
 /// Where a solution that ends with the energies of `after` gains no energy from nothing. kinetic: the internal one there; error:
 /// an estimate of the energy in error, none of alpha. The equations of a large step can have several solutions, and some gain
 /// much. A rise, beyond the work of the applied forces, is taken for an error of the method while it is below a hundredth of K
@@ -236,8 +256,7 @@ FN mask gains_nothing(step_part *part, const position_state *S, energy_parts aft
     const real hundredth = rset(0.01) * kinetic;
     real most = rset(0.25) * kinetic;
     if (error) most = sel(lt(*error, hundredth), *error, hundredth);
-    const real rounding = rset(10 * ENERGY_ROUNDING) * (magnitude(energy_sum(after)) + (after.kinetic + magnitude(F.work)));
-    const real slack = fmadd(rset(40 * tolerance), kinetic, rounding);
+    const real slack = gain_slack(part, kinetic, tolerance);
     const mask step = le(rise, slack + most);
     const mask run = either(le(rise, slack), le(risen + rise, slack + hundredth));
     return both(step, run);
@@ -252,8 +271,8 @@ FN end_touch touch_at_end(const lane_model *m, const ladder_work *P, int k)
     return P->part.table ? touch_after_stages(m, &P->more.W, k) : P->one.W.ended[m->loads[k].contact].at;
 }
 
-/// The same of the solution in P, of several stages or of alpha.
-KERNEL mask keeps_law(const lane_model *m, ladder_work *L, const position_state *S, double tolerance)
+/// The energies that the solution in P ends with; kinetic: the internal one.
+KERNEL energy_parts energy_at_end(const lane_model *m, ladder_work *L, const position_state *S, real *kinetic)
 {
     stage_work *P = &L->more;
     const stage_table *t = L->part.table;
@@ -261,9 +280,8 @@ KERNEL mask keeps_law(const lane_model *m, ladder_work *L, const position_state 
     placement *end = L->one.W.now;
     for (int i = 0; i < m->nbody && t; i++) end[i] = P->W.body[i * s + s - 1].T;
     const rate_pose *V = t ? P->rate : L->end.V;
-    real kinetic, error;
     energy_parts after =
-        position_energy(m, t ? P->x + (s - 1) * m->nq : L->one.x, t ? end_rates(m, P) : L->end.rate, V, end, L->p, &kinetic);
+        position_energy(m, t ? P->x + (s - 1) * m->nq : L->one.x, t ? end_rates(m, P) : L->end.rate, V, end, L->p, kinetic);
     after.spring = after.spring + friction_energy(m, S->z, t ? P->u + (s - 1) * m->nv : L->one.u);
     for (int k = 0; k < m->nload; k++) {
         const lane_point_load *load = &m->loads[k];
@@ -271,8 +289,38 @@ KERNEL mask keeps_law(const lane_model *m, ladder_work *L, const position_state 
         const end_touch e = touch_at_end(m, L, k);
         after.spring = after.spring + stored_at_end(load, &e);
     }
-    if (t) error = root(kinetic * defect_energy(m, P));
-    return gains_nothing(&L->part, S, after, kinetic, t ? &error : NULL, tolerance);
+    return after;
+}
+
+/// The same of the solution in P, of several stages or of alpha.
+KERNEL mask keeps_law(const lane_model *m, ladder_work *L, const position_state *S, double tolerance)
+{
+    real kinetic, error;
+    const energy_parts after = energy_at_end(m, L, S, &kinetic);
+    if (L->part.table) error = root(kinetic * defect_energy(m, &L->more));
+    return gains_nothing(&L->part, S, after, kinetic, L->part.table ? &error : NULL, tolerance);
+}
+
+/// The rates at the end of the solution in P, of order 2.
+KERNEL void end_rates_of_chords(const lane_model *m, ladder_work *L, const position_state *S)
+{
+    const solve *W = &L->one.W;
+    for (int i = 0; i < m->nbody; i++) {
+        const lane_body *b = &m->bodies[i];
+        real *const rate = L->end.rate + b->vadr;
+        joint_increment(b, S->q, &L->one, rate);
+        for (int k = 0; k < b->nv; k++) rate[k] = rate[k] * W->in.inv_h;
+        if (b->flags & BODY_MASS) L->end.V[i] = chord_velocity_of(b, W, i);
+    }
+}
+
+/// Where a solution of order 2 with couples, which ends with the energies of `after`, leaves the run no more than it had, but for
+/// the work of forces. kinetic: the internal one there.
+FN mask takes_energy(step_part *part, const position_state *S, energy_parts after, real kinetic, double tolerance)
+{
+    part->after = after, part->created = energy_created(part->before, after, part->flow);
+    const real rise = part->created - part->flow.dissipated, risen = S->created[0] - S->created[1];
+    return le(risen + rise, gain_slack(part, kinetic, tolerance));
 }
 
 /// Where the solution in P, of alpha, has other contacts at its end than at its start. An impact is not smooth, and neither is a
@@ -340,7 +388,7 @@ KERNEL mask accept_part(const lane_model *m, const ctn_batch_config *cfg, const 
     if (m->ncontact && !cfg->adaptive && P->part.alpha) ok = both(ok, not_(contacts_change(m, S, P)));
     if (m->fast && !cfg->adaptive && (t || P->part.alpha)) ok = both(ok, not_(overdrives(m, S, P)));
     if (!any_of(either(ok, *far))) return ok;
-    const bool law = carries_energy(cfg);
+    const bool law = carries_energy(m, cfg);
     for (int i = 0; i < m->nbody && t; i++) P->more.rate[i] = end_rate(&m->bodies[i], &P->more, i);
     if (law || count->flow) P->part.flow = t ? stages_flow(m, &P->more) : step_flow(m, &P->one);
     clock_now(m, P->one.W.in.h, 1);
@@ -357,7 +405,13 @@ KERNEL mask accept_part(const lane_model *m, const ctn_batch_config *cfg, const 
         find_kept(m, S, &Q, P->one.W.in.h, P->kept);
         if (!cfg->adaptive) ok = both(ok, either(keeps_most(m, P->kept), le(P->one.W.in.h, rset(1. / MOST_HELD) * m->dt)));
     }
-    return law && (t || P->part.alpha) ? both(ok, keeps_law(m, P, S, cfg->tolerance)) : ok;
+    if (law && (t || P->part.alpha)) return both(ok, keeps_law(m, P, S, cfg->tolerance));
+    const bool couples = law && goes_by_couples(m, cfg) && P->one.W.turn.mode == FRAMED;
+    if (!couples) return ok;
+    real kinetic;
+    end_rates_of_chords(m, P, S);
+    const energy_parts after = energy_at_end(m, P, S, &kinetic);
+    return both(ok, takes_energy(&P->part, S, after, kinetic, cfg->tolerance));
 }
 
 /// Adds a step to what the state remembers of the run.
@@ -393,7 +447,7 @@ KERNEL void commit_part(const lane_model *m, const ctn_batch_config *cfg, positi
                         mask tried, mask where, mask whole, position_counts *count)
 {
     const stage_table *t = P->part.table;
-    const bool law = carries_energy(cfg), restarts = is_alpha(cfg) && !P->part.alpha,
+    const bool law = carries_energy(m, cfg), restarts = is_alpha(cfg) && !P->part.alpha,
                fewer = t != ladder_rung(cfg, 0) || restarts;
     const real one = rset(1), zero = rset(0), residual = t ? P->more.residual : P->one.residual;
     real shaken = zero;
@@ -439,7 +493,7 @@ KERNEL void commit_part(const lane_model *m, const ctn_batch_config *cfg, positi
     if (count->flow) add_flow(count->flow, P->part.flow, where);
     count->residual = sel(both(where, gt(residual, count->residual)), residual, count->residual);
     count->substeps = count->substeps + sel(where, one, zero);
-    if (fewer) count->fewer = count->fewer + sel(where, one, zero);
+    if (fewer || P->one.W.turn.mode != FRAMED) count->fewer = count->fewer + sel(where, one, zero);
 }
 
 #endif

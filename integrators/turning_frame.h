@@ -48,18 +48,24 @@ typedef struct {
     vec3 way;      // the integral of the angular velocity, world axes
 } turned_frame;
 
+/// How a step of one stage sees what spins. After FRAMED has found nothing, or energy from nowhere, as couples may make it: BRAKED,
+/// whose wheels have their whole couple, which takes energy away, and whose tops go by chords; then chords for all.
+typedef enum { FRAMED, BRAKED, BY_CHORDS } frame_mode;
+
 /// What a body is seen from in a step of one stage: at its end.
 typedef struct {
     turned_frame at;
     mat3 from;   // R~
     vec3 shift;  // of tops, the way of the origin that R~ makes: their centre of mass is seen as it is
-    real couple; // of wheels whose axes turn: I w d
+    real couple; // of wheels whose axes turn: I w d, 0 of others
+    bool whole;  // along the axis, too
     real rate;   // d: the rate of the axes is d (R - base)
     mat3 base;
 } body_frame;
 
 /// Frames of a step, and what is seen from them, [nbody]; of bodies without one as it is. NULL in models without any.
 typedef struct {
+    frame_mode mode;
     body_frame *of;
     rate_pose *V, *A, *B;  // V~, and of alpha the others
 } turning_frames;
@@ -291,11 +297,15 @@ FN vec3 couple_change(const lane_body *b, const turned_frame *f, mat3 R, mat3 D,
     return add(moment_of_columns(dR, frame_change(b, f, R, D), M.S), moment_of_columns(R, frame_change(b, f, dR, dD), M.S));
 }
 
-/// The couple of a gyrostat, I w d, on a wheel with the axis z whose rate is d (z - f); and its derivative by turns, by rows.
-FN vec3 gyrostat_couple(real size, vec3 z, vec3 f) { return scale(sub(scale(z, dot(z, f)), f), size); }
-FN mat3 gyrostat_block(real size, vec3 z, vec3 f)
+/// The couple of a gyrostat, of the size I w d, on a wheel with the axis z whose rate is d (z - f), across it or whole; and its
+/// derivative by turns, by rows.
+FN vec3 gyrostat_couple(real size, bool whole, vec3 z, vec3 f)
 {
-    const vec3 k = scale(cross(z, f), size), c = scale(z, negate(size * dot(z, f)));  // z k' + [c]x
+    return scale(sub(whole ? z : scale(z, dot(z, f)), f), size);
+}
+FN mat3 gyrostat_block(real size, bool whole, vec3 z, vec3 f)
+{
+    const vec3 k = whole ? zero3() : scale(cross(z, f), size), c = scale(z, negate(whole ? size : size * dot(z, f)));  // z k' + [c]x
     mat3 A;
     A.x = add(scale(k, z.x), vec(rset(0), negate(c.z), c.y)), A.y = add(scale(k, z.y), vec(c.z, rset(0), negate(c.x)));
     A.z = add(scale(k, z.z), vec(negate(c.y), c.x, rset(0)));
@@ -306,12 +316,12 @@ FN mat3 gyrostat_block(real size, vec3 z, vec3 f)
 FN bool has_couple(const lane_body *b) { return tilts(b) || is_top(b); }
 FN vec3 end_couple(const lane_body *b, const body_frame *f, mat3 R)
 {
-    if (!is_top(b)) return gyrostat_couple(f->couple, wheel_axis(b, R), wheel_axis(b, f->base));
+    if (!is_top(b)) return gyrostat_couple(f->couple, f->whole, wheel_axis(b, R), wheel_axis(b, f->base));
     return frame_couple(b, &f->at, R, mat3_scaled_difference(R, f->base, f->rate));
 }
 FN mat3 end_couple_block(const lane_body *b, const body_frame *f, mat3 R)
 {
-    if (!is_top(b)) return gyrostat_block(f->couple, wheel_axis(b, R), wheel_axis(b, f->base));
+    if (!is_top(b)) return gyrostat_block(f->couple, f->whole, wheel_axis(b, R), wheel_axis(b, f->base));
     const real o = rset(0), one = rset(1);
     const vec3 e[3] = {vec(one, o, o), vec(o, one, o), vec(o, o, one)};
     const mat3 D = mat3_scaled_difference(R, f->base, f->rate);

@@ -15,6 +15,9 @@
 
 KERNEL_DATA stage_table one_stage = {.stages = 1};
 
+/// Whether W has such a matrix.
+FN bool is_skew(const lane_model *m, const solve *W) { return m->skew && W->turn.mode != BY_CHORDS; }
+
 /// The sum of the squares of the rows of W, over their scales; NaN if one is.
 KERNEL real square_of_rows(const lane_model *m, const solve *W)
 {

@@ -248,7 +248,7 @@ FN void energy_row(along_world *w, int block, int i, real *carried)
     const lane_body *const b = &B->m.bodies[i];
     step_block *const A = &w->step[block];
     const solve *const W = solve_of(w, block);
-    const bool ends = w->mode.now && carries_energy(w->cfg);
+    const bool ends = w->mode.now && carries_energy(&w->rows[0].m, w->cfg);
     const real *const q = w->mode.now ? A->W.po.one.x : A->S.q, *const rate = ends ? A->W.po.end.rate : A->S.v;
     const rate_pose *const V = ends ? &A->W.po.end.V[i] : &A->S.V[i];
     const placement *const at = w->mode.now ? &W->now[i] : &W->start[i];
@@ -387,8 +387,10 @@ KERNEL void step_part_of_block(void *context, int thread, int job)
         clock_now(m, P->one.W.in.h, 1);
         break;
     case END_STEP:
-        if (alpha) end_touches(m, &P->one.W);  // it may have been turned
-        if (alpha) end_rates_of_alpha(m, &P->part.rule, &S, &P->one, &P->end);
+        if (!alpha && m->skew) end_rates_of_chords(m, P, &S);
+        if (!alpha) break;
+        end_touches(m, &P->one.W);  // it may have been turned
+        end_rates_of_alpha(m, &P->part.rule, &S, &P->one, &P->end);
         break;
     case COMMIT_STEP:
         keep_friction(m, P->one.u, all, S.z);
@@ -460,9 +462,10 @@ FN bool along_one_step(along_world *w, along_crew *crew, const ctn_batch_config 
                        bool energy, along_ledger *ledger, step_in_hand *step)
 {
     const mask all = not_(none_of());
-    const bool alpha = is_alpha(cfg), weighed = alpha || energy || w->plan->model->nload;  // loads act at where bodies are
+    const bool alpha = is_alpha(cfg), law = alpha || skew;
+    const bool weighed = law || energy || w->plan->model->nload;  // loads act at where bodies are
     const bool touches = w->plan->model->ncontact;
-    along_part part = {.w = w->self, .part = BEGIN_STEP, .forced = tau != NULL, .flow = energy || alpha, .made = made};
+    along_part part = {.w = w->self, .part = BEGIN_STEP, .forced = tau != NULL, .flow = energy || law, .made = made};
     position_counts *const k = &step->count;
     real residual = rset(0), internal;
     if (weighed && !ledger->known) along_take_stock(w, crew, made, ledger);
@@ -483,13 +486,15 @@ FN bool along_one_step(along_world *w, along_crew *crew, const ctn_batch_config 
     ALONG_RUN(crew, w->count, step_part_of_block, &part);
     const energy_parts before = ledger->now;
     energy_parts after = before;
-    if (alpha) {
+    if (law) {
         along_tell(w, crew, TOLD_CREATED, TOLD_LOST);
         real created[2] = {rset(w->told[TOLD_CREATED]), rset(w->told[TOLD_LOST])};
         const position_state S = {.created = created};
         step_part of = {.before = before, .flow = F};
         after = along_energy(w, crew, true, !turned, &internal);
-        if (!everywhere(gains_nothing(&of, &S, after, internal, NULL, cfg->tolerance))) return false;
+        if (!everywhere(alpha ? gains_nothing(&of, &S, after, internal, NULL, cfg->tolerance)
+                              : takes_energy(&of, &S, after, internal, cfg->tolerance)))
+            return false;
         part.created = *(const double *)&of.created;
     }
     const double kept = touches ? along_keeps(w, crew) : 1;
@@ -502,7 +507,7 @@ FN bool along_one_step(along_world *w, along_crew *crew, const ctn_batch_config 
     along_jump(w, crew, anew, after, ledger, &F);
     if (anew) part.created = created_by(before, after, F);
     part.part = NOTE_STEP;
-    if (alpha) ALONG_EACH(crew, w->count, step_part_of_block, &part);
+    if (law) ALONG_EACH(crew, w->count, step_part_of_block, &part);
     if (energy) add_flow(&step->flow, F, all);
     k->residual = residual, k->substeps = rset(1);
     return true;

@@ -211,7 +211,7 @@ KERNEL block_state layout_state(const lane_model *m, const ctn_batch_config *cfg
 KERNEL turning_frames layout_frames(const lane_model *m, arena *a)
 {
     const size_t n = (size_t)m->nbody;
-    turning_frames T = {0};
+    turning_frames T = {.mode = FRAMED};
     if (!m->spins) return T;
     T.of = TAKE(a, n, body_frame);
     T.V = TAKE(a, n, rate_pose);
@@ -388,6 +388,7 @@ KERNEL block_work layout_work(const lane_model *m, const ctn_batch_config *cfg, 
         if (m->skew) {
             const stage_work one = layout_stages(m, 1, a);
             p->whole = one.W, p->skew = one.sweep;
+            if (!is_alpha(cfg)) w.po.end.V = TAKE(a, n, rate_pose), w.po.end.rate = TAKE(a, nv, real);
         }
         if (is_alpha(cfg)) {
             p->aim = TAKE(a, n, rate_pose);

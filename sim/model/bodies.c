@@ -45,7 +45,6 @@ typedef struct {
     int *order;    // [n] drafts
     int *stands;   // [n] where each draft stands in the order
     int *carrier;  // [nlink] draft that carries the link, -1: the world
-    mat *axes;     // [n]
 } drafts;
 
 /// An elementary joint of a run: its kind, and the first of the joint's degrees of freedom and coordinates that it has.
@@ -372,101 +371,6 @@ static double link_inertia(const ctn_model *m, int i)
     return isinf(least) ? rotor : least + rotor;
 }
 
-bool lies_alike(double mass, const double h[3], const double S[6], const double axis[3])
-{
-    static const int row[6] = {0, 1, 2, 0, 0, 1}, col[6] = {0, 1, 2, 1, 2, 2};
-    const double trace = S[0] + S[1] + S[2], *a = axis, along = h[0] * a[0] + h[1] * a[1] + h[2] * a[2];
-    double own = 0, across = 0;  // second moment along the axis; and square of the first moment across it
-    for (int k = 0; k < 6; k++) own += (k < 3 ? 1 : 2) * S[k] * a[row[k]] * a[col[k]];
-    for (int k = 0; k < 3; k++) across += (h[k] - along * a[k]) * (h[k] - along * a[k]);
-    if (across > 1e-18 * trace * mass) return false;
-    for (int k = 0; k < 6; k++) {
-        const double aa = a[row[k]] * a[col[k]], one = k < 3;
-        if (fabs(S[k] - own * aa - (trace - own) / 2 * (one - aa)) > 1e-9 * trace) return false;
-    }
-    return true;
-}
-
-/// The axis about which the second moment S lies alike, if it does: S less a third of its trace is k (a a' - 1/3).
-static void symmetry_axis(const double S[6], double axis[3])
-{
-    const double third = (S[0] + S[1] + S[2]) / 3, x = S[0] - third, y = S[1] - third, z = S[2] - third;
-    const double square = x * x + y * y + z * z + 2 * (S[3] * S[3] + S[4] * S[4] + S[5] * S[5]);
-    const double det = x * (y * z - S[5] * S[5]) - S[3] * (S[3] * z - S[5] * S[4]) + S[4] * (S[3] * S[5] - y * S[4]);
-    const double k = copysign(sqrt(1.5 * square), det);
-    const double A[3][3] = {{x / k + 1. / 3, S[3] / k, S[4] / k}, {S[3] / k, y / k + 1. / 3, S[5] / k}, {S[4] / k, S[5] / k, z / k + 1. / 3}};
-    int most = 0;
-    for (int i = 1; i < 3; i++)
-        if (A[i][i] > A[most][most]) most = i;
-    for (int i = 0; i < 3; i++) axis[i] = A[most][i] / sqrt(A[most][most]);
-}
-
-/// Whether these axes z are parallel.
-static bool parallel(const mat *a, const mat *b)
-{
-    const vec x = {{a->m[2], a->m[5], a->m[8]}}, y = {{b->m[2], b->m[5], b->m[8]}};
-    ld across = 0;
-    for (int k = 0; k < 3; k++) {
-        const ld c = x.x[(k + 1) % 3] * y.x[(k + 2) % 3] - x.x[(k + 2) % 3] * y.x[(k + 1) % 3];
-        across += c * c;
-    }
-    return across < 1e-18L;
-}
-
-/// Whether a mass with these moments lies alike about all axes through the origin; or whether its inertia, about the centre of mass
-/// if it is free, is that of a body with an extent along two axes at least.
-static bool is_ball_of_mass(const ctn_body *o)
-{
-    const double least = 1e-9 * (o->S[0] + o->S[1] + o->S[2]), *S = o->S, *h = o->h;
-    const bool alike = fabs(S[0] - S[1]) <= least && fabs(S[0] - S[2]) <= least && fabs(S[3]) <= least && fabs(S[4]) <= least && fabs(S[5]) <= least;
-    return alike && h[0] * h[0] + h[1] * h[1] + h[2] * h[2] <= 1e-9 * least * o->mass;
-}
-static bool is_extended(const ctn_body *o)
-{
-    const double k = o->flags & BODY_ROOT ? 0 : 1 / o->mass, *h = o->h, c2 = k * (h[0] * h[0] + h[1] * h[1] + h[2] * h[2]);
-    const double xx = o->I[0] - c2 + k * h[0] * h[0], yy = o->I[1] - c2 + k * h[1] * h[1], zz = o->I[2] - c2 + k * h[2] * h[2];
-    const double xy = o->I[3] + k * h[0] * h[1], xz = o->I[4] + k * h[0] * h[2], yz = o->I[5] + k * h[1] * h[2], sum = xx + yy + zz;
-    const double det = xx * (yy * zz - yz * yz) - xy * (xy * zz - yz * xz) + xz * (xy * yz - yy * xz);
-    return det > 1e-9 * sum * sum * sum;
-}
-
-/// Which bodies are seen from frames that turn with them (integrators/turning_frame.h). axes [n]: scratch, those at zero coordinates.
-static void find_spinning(ctn_model *m, mat *axes)
-{
-    for (int i = 0; i < m->nbody; i++) {
-        ctn_body *const o = &m->bodies[i];
-        mat C = identity;
-        if (o->flags & BODY_ABOUT_X) {
-            const ld angle = o->quarter * (acosl(-1) / 2) + o->rest_angle;
-            C = mat_mul((mat){{1, 0, 0, 0, o->ca, -o->sa, 0, o->sa, o->ca}}, about_z(cosl(angle), sinl(angle)));
-        } else
-            for (int k = 0; k < 9; k++) C.m[k] = o->C[k];
-        axes[i] = o->parent < 0 ? C : mat_mul(axes[o->parent], C);
-        if (o->kind == JOINT_BALL && o->flags & BODY_LEAF && o->mass > 0) {
-            const bool flies = o->parent >= 0 && m->bodies[o->parent].kind == JOINT_TRANSLATION;
-            const bool round = is_ball_of_mass(o);
-            if (!round) symmetry_axis(o->S, o->axis);
-            if (round) o->flags |= BODY_ROUND;
-            else if (o->parent < 0 && lies_alike(o->mass, o->h, o->S, o->axis)) o->flags |= BODY_SYMMETRIC | BODY_TILTS;
-            else if ((o->parent < 0 || flies) && is_extended(o)) o->flags |= BODY_TOP | (flies ? 0u : BODY_PINNED);
-            if (o->flags & BODY_SPRING) continue;
-            m->spins = m->spins || o->flags & (BODY_ROUND | BODY_TOP | BODY_SYMMETRIC);
-            m->skew = m->skew || o->flags & (BODY_TOP | BODY_TILTS);
-        }
-        if (o->kind != JOINT_REVOLUTE || !(o->flags & BODY_MASS)) continue;
-        o->axis[2] = 1;
-        if (!lies_alike(o->mass, o->h, o->S, o->axis)) continue;
-        bool fixed = true;
-        for (int k = o->parent; k >= 0; k = m->bodies[k].parent) {
-            const int kind = m->bodies[k].kind;
-            if (kind == JOINT_BALL || (turns_about_z(kind) && !parallel(&axes[i], &axes[k]))) fixed = false;
-        }
-        o->flags |= BODY_SYMMETRIC | (fixed ? 0u : BODY_TILTS);
-        if (o->flags & BODY_SPRING) continue;
-        m->spins = true, m->skew = m->skew || !fixed;
-    }
-}
-
 /// All bodies, in order, with everything that depends on the whole tree.
 static void finish_bodies(drafts *d)
 {
@@ -506,7 +410,6 @@ static void finish_bodies(drafts *d)
             p->flags |= BODY_FORK;
         }
     }
-    find_spinning(m, d->axes);
     for (int i = 0; i < n; i++) {
         ctn_body *o = &m->bodies[i];
         if (o->flags & BODY_PASSIVE) m->passive = true;
@@ -539,7 +442,7 @@ static void make_frames(const drafts *d)
 
 static void free_drafts(drafts *d)
 {
-    free(d->body), free(d->weld), free(d->turn), free(d->order), free(d->stands), free(d->carrier), free(d->axes);
+    free(d->body), free(d->weld), free(d->turn), free(d->order), free(d->stands), free(d->carrier);
 }
 
 /// Makes room for the bodies and fixed links of the scene. False: no memory.
@@ -551,11 +454,11 @@ static bool start_drafts(drafts *d)
         bodies += (size_t)count, welds += !count;
     }
     d->body = malloc(bodies * sizeof *d->body), d->weld = malloc(welds * sizeof *d->weld);
-    d->turn = malloc(bodies * sizeof *d->turn), d->axes = malloc(bodies * sizeof *d->axes);
+    d->turn = malloc(bodies * sizeof *d->turn);
     d->order = malloc(bodies * sizeof *d->order), d->stands = malloc(bodies * sizeof *d->stands);
     d->carrier = malloc(((size_t)d->scene->nlink + 1) * sizeof *d->carrier);
     d->m->bodies = calloc(bodies, sizeof *d->m->bodies);
-    return d->body && d->weld && d->turn && d->order && d->stands && d->carrier && d->axes && d->m->bodies;
+    return d->body && d->weld && d->turn && d->order && d->stands && d->carrier && d->m->bodies;
 }
 
 bool make_bodies(const ctn_scene *scene, ctn_model *m)

@@ -14,7 +14,4 @@ bool make_bodies(const ctn_scene *scene, ctn_model *m);
 void mass_of_links(const ctn_model *m, const ctn_scene *scene, const bool *which, int body, double *mass, double h[3],
                    double I[6]);
 
-/// Whether a mass with the first moment h and the second moment S (xx yy zz xy xz yz) lies alike about this axis, to nine digits.
-bool lies_alike(double mass, const double h[3], const double S[6], const double axis[3]);
-
 #endif

@@ -1,9 +1,9 @@
 /// What can differ from world to world: which parameters a model has, and the constants that follow from them.
 #include "sim/model/parameters.h"
 
-#include "sim/model/bodies.h"
 #include "sim/model/contact_points.h"
 #include "sim/model/model.h"
+#include "sim/model/spinning.h"
 #include "sim/model/thrusters.h"
 #include "sim/base/parameter_kinds.h"
 #include "sim/base/status.h"
