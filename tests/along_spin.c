@@ -71,7 +71,8 @@ START_TEST(steps_are_those_of_the_serial_engine)
                 continue;
             }
             const double energy = fmax(fabs(a.energy_after - b.energy_after), fabs(a.created - b.created));
-            const double off[] = {coordinate_distance(m, q[1], q[0]), distance(v[1], v[0], nv), energy / (1 + fabs(a.energy_after))};
+            const double off[] = {coordinate_distance(m, q[1], q[0]), distance(v[1], v[0], nv),
+                                  energy / (1 + fabs(a.energy_after))};
             for (int n = 0; n < 3; n++) most[n] = fmax(most[n], off[n]);
             ck_assert_msg(off[0] < 1e-9 && off[1] < 1e-8 && off[2] < 1e-9,
                           "kind %d, method %d, %d lanes, step %d: q %g, v %g, energy %g", kind, method, lanes, k, off[0],
