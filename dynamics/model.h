@@ -53,6 +53,7 @@ enum body_flag {
     BODY_TILTS = 131072,     // likewise, and that axis may turn
     BODY_ROUND = 262144,     // a leaf on a ball joint whose mass lies alike about all axes there
     BODY_TOP = 524288,       // another body alone on a ball joint of the world, or free
+    BODY_PINNED = 1048576,   // likewise, of the world
 };
 
 /// Bodies by the shape of their joint: kernels are compiled for each of these apart, so that they need not test flags (joints.h).

@@ -226,7 +226,7 @@ FN mat3 stage_frame_block(const lane_body *b, const stages *W, int s, int i, int
         c[k] = couple_change(b, f, R, D, a == l ? turned : none, dD);
         if (a == l) continue;
         c[k] = add_scaled(c[k], moment_of_columns(R, on, M.S), h);
-        if (!(b->flags & BODY_ROOT)) c[k] = add_scaled(c[k], cross(o[a].c, cross(e[k], o[l].c)), h / given(b)->mass);
+        if (!(b->flags & BODY_PINNED)) c[k] = add_scaled(c[k], cross(o[a].c, cross(e[k], o[l].c)), h / given(b)->mass);
     }
     mat3 A;
     A.x = vec(c[0].x, c[1].x, c[2].x), A.y = vec(c[0].y, c[1].y, c[2].y), A.z = vec(c[0].z, c[1].z, c[2].z);
@@ -244,7 +244,7 @@ FN void weigh_in_frames(const lane_body *b, const stages *W, int s, int i, int a
     A = turn(E, A);
     // the centre of mass, or of roots the origin: -c y'
     vec3 c = at->c, f = y;
-    if (!(b->flags & BODY_ROOT)) c = scale(c, rset(1) / given(b)->mass), f = force;
+    if (!(b->flags & BODY_PINNED)) c = scale(c, rset(1) / given(b)->mass), f = force;
     at->w.n = mul(E, vec(K.y.z - K.z.y, K.z.x - K.x.z, K.x.y - K.y.x));
     at->w.n = add(cross_add(at->w.n, c, f), frame_couple_at(b, W, s, i, a));
     at->A.xx = A.xx - (c.y * f.y + c.z * f.z), at->A.yy = A.yy - (c.x * f.x + c.z * f.z), at->A.zz = A.zz - (c.x * f.x + c.y * f.y);

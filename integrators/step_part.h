@@ -301,11 +301,10 @@ KERNEL mask keeps_law(const lane_model *m, ladder_work *L, const position_state 
     return gains_nothing(&L->part, S, after, kinetic, L->part.table ? &error : NULL, tolerance);
 }
 
-/// Where the solution in P, of order 2 with couples, leaves the run no more energy than it had, but for the work of forces.
-KERNEL mask takes_energy(const lane_model *m, ladder_work *L, const position_state *S, double tolerance)
+/// The rates at the end of the solution in P, of order 2.
+KERNEL void end_rates_of_chords(const lane_model *m, ladder_work *L, const position_state *S)
 {
     const solve *W = &L->one.W;
-    real kinetic;
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         real *const rate = L->end.rate + b->vadr;
@@ -313,8 +312,13 @@ KERNEL mask takes_energy(const lane_model *m, ladder_work *L, const position_sta
         for (int k = 0; k < b->nv; k++) rate[k] = rate[k] * W->in.inv_h;
         if (b->flags & BODY_MASS) L->end.V[i] = chord_velocity_of(b, W, i);
     }
-    step_part *const part = &L->part;
-    part->after = energy_at_end(m, L, S, &kinetic), part->created = energy_created(part->before, part->after, part->flow);
+}
+
+/// Where a solution of order 2 with couples, which ends with the energies of `after`, leaves the run no more than it had, but for
+/// the work of forces. kinetic: the internal one there.
+FN mask takes_energy(step_part *part, const position_state *S, energy_parts after, real kinetic, double tolerance)
+{
+    part->after = after, part->created = energy_created(part->before, after, part->flow);
     const real rise = part->created - part->flow.dissipated, risen = S->created[0] - S->created[1];
     return le(risen + rise, gain_slack(part, kinetic, tolerance));
 }
@@ -403,7 +407,11 @@ KERNEL mask accept_part(const lane_model *m, const ctn_batch_config *cfg, const 
     }
     if (law && (t || P->part.alpha)) return both(ok, keeps_law(m, P, S, cfg->tolerance));
     const bool couples = law && goes_by_couples(m, cfg) && P->one.W.turn.mode == FRAMED;
-    return couples ? both(ok, takes_energy(m, P, S, cfg->tolerance)) : ok;
+    if (!couples) return ok;
+    real kinetic;
+    end_rates_of_chords(m, P, S);
+    const energy_parts after = energy_at_end(m, P, S, &kinetic);
+    return both(ok, takes_energy(&P->part, S, after, kinetic, cfg->tolerance));
 }
 
 /// Adds a step to what the state remembers of the run.

@@ -144,7 +144,7 @@ FN top_mass mass_of_top(const lane_body *b)
     top_mass M;
     const vec3 h = load3(given(b)->h);
     M.S = load_sym(given(b)->S), M.I = load_sym(given(b)->I), M.c = zero3();
-    if (b->flags & BODY_ROOT) return M;
+    if (b->flags & BODY_PINNED) return M;
     const real inv = rset(1) / given(b)->mass;
     M.c = scale(h, inv);
     sym_add_dyad(&M.S, h, negate(inv)), sym_add_dyad(&M.I, h, inv);
@@ -274,13 +274,13 @@ FN vec3 frame_spin(const turned_frame *f, mat3 R) { return add(f->l, mul(R, f->r
 /// Where the centre of mass is, if that is seen as it is, body axes.
 FN vec3 seen_center(const lane_body *b)
 {
-    return is_top(b) && !(b->flags & BODY_ROOT) ? scale(load3(given(b)->h), rset(1) / given(b)->mass) : zero3();
+    return is_top(b) && !(b->flags & BODY_PINNED) ? scale(load3(given(b)->h), rset(1) / given(b)->mass) : zero3();
 }
 
 /// Gives the columns V of a pose those of R besides, where the centre of mass goes on as it did.
 FN rate_pose with_columns(const lane_body *b, rate_pose V, mat3 R)
 {
-    if (is_top(b) && !(b->flags & BODY_ROOT)) V.p = add(V.p, mul(mat3_add_scaled(V.R, R, rset(-1)), seen_center(b)));
+    if (is_top(b) && !(b->flags & BODY_PINNED)) V.p = add(V.p, mul(mat3_add_scaled(V.R, R, rset(-1)), seen_center(b)));
     V.R = R;
     return V;
 }

@@ -6,6 +6,7 @@
 #include "tests/along_cases.h"
 #include "tests/ground_scenes.h"
 #include "tests/random_scene.h"
+#include "tests/spinning_ropes.h"
 #include "tests/suite.h"
 #include "tests/text_model.h"
 
@@ -161,6 +162,36 @@ START_TEST(landings_have_the_bits_of_the_cpu)
         ctn_batch_free(here), ctn_batch_free(there), ctn_model_free(m), free(got), free(want);
     }
     ck_assert_int_gt(touching, 8);
+}
+END_TEST
+
+/// Wheels, balls and tops: a world by launches, and two by groups of threads.
+START_TEST(what_spins_has_the_bits_of_the_cpu)
+{
+    enum { WORLDS = 2 };
+    const int kind = _i % SPIN_KINDS, method = _i / SPIN_KINDS;
+    ctn_error err;
+    ctn_model *m = spinning_rope(kind, 40);
+    for (int together = 0; together < 2; together++) {
+        ctn_batch_config cfg = steps_of(method, "scalar", 16);
+        uint64_t hash[2][WORLDS];
+        long serial[2];
+        cfg.worlds = together ? WORLDS : 1, cfg.parallel = together ? CTN_PARALLEL_BOTH : CTN_PARALLEL_LINKS;
+        for (int there = 0; there < 2; there++) {
+            cfg.engine = there ? "cuda" : "scalar";
+            ctn_batch *b = spinning_batch(m, cfg);
+            ck_assert_msg(ctn_batch_step(b, 3, NULL, &err) == CTN_OK, "%s", err.message);
+            ck_assert_msg(ctn_batch_step(b, 2, NULL, &err) == CTN_OK, "%s", err.message);
+            ctn_batch_hashes(b, hash[there]);
+            serial[there] = ctn_batch_serial_steps(b);
+            ctn_batch_free(b);
+        }
+        ck_assert_int_eq(serial[0], serial[1]);
+        ck_assert_int_le(serial[1], kind == SPIN_GROUND ? 5 * cfg.worlds : method == 1 ? cfg.worlds : 0);
+        ck_assert_msg(!memcmp(hash[0], hash[1], (size_t)cfg.worlds * sizeof **hash), "kind %d, method %d, together %d", kind,
+                      method, together);
+    }
+    ctn_model_free(m);
 }
 END_TEST
 
@@ -384,6 +415,7 @@ int main(void)
     tcase_add_loop_test(c, steps_have_the_bits_of_the_cpu, 0, 3 * KINDS);
     tcase_add_test(c, whips_have_the_bits_of_the_cpu);
     tcase_add_loop_test(c, landings_have_the_bits_of_the_cpu, 0, 4);
+    tcase_add_loop_test(c, what_spins_has_the_bits_of_the_cpu, 0, 6 * SPIN_KINDS);
     tcase_add_loop_test(c, trees_of_cuts_have_the_bits_of_the_cpu, 0, 6);
     tcase_add_loop_test(c, gradients_are_of_the_steps_of_the_device, 0, 3);
     tcase_add_loop_test(c, wrenches_have_the_bits_of_the_cpu, 0, 4);

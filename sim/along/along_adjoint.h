@@ -19,8 +19,8 @@ struct adjoint_block {
     real *tau_bar;  // [nv]
 };
 
-/// Whether steps of a configuration go backwards along the links.
-static bool adjoint_steps(const ctn_model *m, const ctn_batch_config *cfg) { return along_steps(cfg) && !m->nload; }
+/// Whether steps of a configuration go backwards along the links; what spins does not.
+static bool adjoint_steps(const ctn_model *m, const ctn_batch_config *cfg) { return along_steps(cfg) && !m->nload && !m->spins; }
 
 static void layout_bar_rows(size_t n, size_t nv, bool alpha, state_bar *bar, arena *a)
 {

@@ -73,7 +73,7 @@ along_remote *along_remote_open(const char *engine, const along_plan *plan, cons
     }
     along_remote *const r = calloc(1, sizeof *r);
     if (r) {
-        lane_model bodies = {.nbody = m->nbody, .nq = m->nq, .nv = m->nv, .rubs = m->rubs, .turns = m->turns, .ncontact = m->ncontact, .nbent = m->nbent};
+        lane_model bodies = {.nbody = m->nbody, .nq = m->nq, .nv = m->nv, .rubs = m->rubs, .turns = m->turns, .skew = m->skew, .ncontact = m->ncontact, .nbent = m->nbent};
         r->room = (cfg ? flat_size(&bodies, cfg) + (size_t)m->nv : (size_t)(m->nq + 3 * m->nv)) + 1;
         r->engine = device->name, r->crew.device = device->along;
         r->crew.there = device->along->open(plan, cfg, r->room, many);
@@ -86,7 +86,7 @@ along_remote *along_remote_open(const char *engine, const along_plan *plan, cons
     }
     r->world.plan = plan, r->world.model = m, r->world.self = r->crew.there->world, r->world.count = plan->blocks * PARTS,
     r->world.told = r->told;
-    r->world.stages = cfg ? stages_of(cfg) : 1;
+    r->world.stages = cfg ? stages_of(cfg) : 1, r->world.coupled = is_coupled(plan, cfg);
     return r;
 }
 
@@ -127,7 +127,7 @@ ctn_status along_remote_run(along_remote *r, const ctn_batch_config *cfg, engine
     send(r, 0, flat, size);
     if (tau) send(r, size, tau, nv);
     const double *const forces = tau ? there + size : NULL;
-    if (r->world.stages > 1) *made = along_run(&r->world, &r->crew, cfg, true, clock, there, forces, 0, steps, energy, stats);
+    if (r->world.coupled) *made = along_run(&r->world, &r->crew, cfg, true, clock, there, forces, 0, steps, energy, stats);
     else *made = along_run(&r->world, &r->crew, cfg, false, clock, there, forces, 0, steps, energy, stats);
     if (*made) receive(r, flat, 0, size);
     return r->crew.failed ? lost(r, err) : CTN_OK;

@@ -46,7 +46,7 @@ typedef struct along_there {
     void *worlds, *room;
     size_t apart;
     int groups, threads;
-    bool coupled;  // of several stages
+    bool coupled;  // of the world
 } along_there;
 
 /// Worlds of a batch, each of which a group of threads steps along its links (along_group.h): at most so many in a call, with so

@@ -28,7 +28,7 @@ KERNEL void load_group(const along_world *w, along_crew *crew, const point_load 
     ALONG_RUN(crew, w->count, open_loads, &loading);
 }
 
-/// Steps worlds until none is left. coupled: of several stages; a constant in each call.
+/// Steps worlds until none is left. coupled: those of the worlds are; a constant in each call.
 FN void run_group(const along_launch *c, int group, bool coupled, along_crew *crew)
 {
     const along_worlds *const call = &c->call;

@@ -22,10 +22,10 @@
 #include "sim/along/along_star.h"
 #include "sim/along/along_follow.h"
 #include "sim/along/along_contact.h"
-#include "sim/along/along_solve.h"
-#include "sim/along/along_step.h"
 #include "sim/along/along_stages.h"
 #include "sim/along/along_stage_sweep.h"
+#include "sim/along/along_solve.h"
+#include "sim/along/along_step.h"
 #include "sim/along/along_stage_follow.h"
 #include "sim/along/along_radau.h"
 #include "sim/along/along_run.h"
@@ -79,6 +79,15 @@ KERNEL step_block layout_step_block(const lane_model *rows, size_t loads, const 
         const size_t s = (size_t)stages_of(cfg);
         stage_work *const Q = &A.W.po.more;
         Q->W.held = TAKE(a, loads, load_state), Q->W.point = TAKE(a, loads * s, stage_load), Q->W.p = A.W.po.p;
+    }
+    if (rows->skew) {
+        const position_work *const P = &A.W.po.one;
+        stage_work *const Q = &A.W.po.more;
+        Q->W = P->whole, Q->sweep = P->skew, Q->d = P->d, Q->fresh = P->fresh;
+    }
+    if (stages_of(cfg) > 1 || rows->skew) {
+        const size_t s = (size_t)stages_of(cfg);
+        stage_work *const Q = &A.W.po.more;
         Q->sweep.Y = TAKE(a, (size_t)rows->nv * s * 6 * s, real);
 #ifdef ALONG_JOBS
         A.carried = TAKE(a, 2 * 12 * s * (12 * s + 1), real);
@@ -105,7 +114,7 @@ KERNEL along_world *layout_world(const along_plan *plan, const ctn_batch_config 
     to.weight = TAKE(a, segments * s * WRENCH, double), to.start = TAKE(a, cuts * s * POSE, double);
     to.stretch = TAKE(a, cuts * s * 3, double), to.behind = TAKE(a, cuts * s * WRENCH, double);
     to.tail = TAKE(a, cuts * s * POSE, double), to.base = TAKE(a, cuts * s * WHERE, double);
-    const size_t coupled = s > 1 ? 6 * s : 0;
+    const size_t coupled = (to.coupled = is_coupled(plan, cfg)) ? 6 * s : 0;
     to.stage_hand = TAKE(a, segments * coupled * (coupled + 1), double);
     to.border = TAKE(a, cuts * 2 * coupled * (2 * coupled + 1), double), to.crossed = TAKE(a, cuts * 2 * coupled, double);
 #ifdef ALONG
@@ -133,7 +142,7 @@ KERNEL along_world *layout_world(const along_plan *plan, const ctn_batch_config 
         const along_block *const block = &plan->block[k / PARTS];
         lane_model rows = {0};
         rows.nbody = block->rows, rows.nq = block->nq, rows.nv = block->nv, rows.rubs = m->rubs,
-        rows.turns = m->turns;
+        rows.turns = m->turns, rows.spins = m->spins, rows.skew = to.coupled && s == 1;
         rows.ncontact = rows.nbent = block_contacts(plan, block), rows.nsignal = m->nsignal;
         if (!shared) layout_rows(w ? &to.rows[k] : NULL, plan, (int)k, a);
         step_block S;

@@ -107,6 +107,7 @@ struct along_world {
     // of steps of several coupled stages: their number, else 1; poses, wrenches and ways above are then those of stage after
     // stage
     int stages;
+    bool coupled;        // is_coupled(): then there are the next ones
     double *stage_hand;  // [segments][6 s][6 s + 1] what they hand to the body above
     double *border;      // [][12 s][12 s + 1] with the border of an open end
     double *crossed;     // [][12 s] the motion of the head, and the wrench at the tail

@@ -5,6 +5,13 @@
 FN solve *solve_of(const along_world *w, int block) { return &w->step[block].W.po.one.W; }
 FN stages *stages_in(const along_world *w, int block) { return &w->step[block].W.po.more.W; }  // of several stages
 
+/// Whether steps of a configuration (NULL: none) are swept with blocks that are not symmetric: of several stages, and of one with
+/// such a matrix, where squared rows stand for an energy (integrators/turning_sweep.h).
+FN bool is_coupled(const along_plan *plan, const ctn_batch_config *cfg)
+{
+    return cfg && position_based(cfg->method) && (stages_of(cfg) > 1 || plan->model->skew);
+}
+
 // ---- where bodies are
 
 KERNEL void leave_relative_axes(along_world *w, int s, const double *from)
@@ -174,7 +181,7 @@ typedef enum { FORGET_ENERGY, FORGET_ROWS, FORGET_MOST, FORGET_NEGATIVE, FORGET_
 
 /// What `told` has, as a job for each.
 typedef enum {
-    TOLD_E,    // energy of the iterate; with several stages, of a sum over blocks
+    TOLD_E,    // energy of the iterate; where they are coupled, of a sum over blocks
     TOLD_FAR,  // whether a joint is too far off
     TOLD_MOST,
     TOLD_SIZE,  // of a step, squared
@@ -224,7 +231,7 @@ KERNEL void forget(void *context, int thread, int job)
     switch ((along_sums)c->what) {
     case FORGET_ENERGY: solve_of(c->w, job)->E = zero, solve_of(c->w, job)->too_far = none_of(); break;
     case FORGET_ROWS: s->most = s->E = stages_in(c->w, job)->link = zero, stages_in(c->w, job)->too_far = none_of(); break;
-    case FORGET_MOST: s->most = zero; break;
+    case FORGET_MOST: s->most = s->E = zero; break;
     case FORGET_NEGATIVE: s->negative = zero; break;
     case FORGET_STEP: s->slope = s->most = s->size = zero; break;
     case FORGET_TURNS: s->E = zero; break;
@@ -333,7 +340,7 @@ FN double told_of(const along_world *w, along_told what, lane_group g, int paths
     const step_block *const first = &w->step[0];
     double x = 0;
     switch (what) {
-    case TOLD_E: return w->stages > 1 ? OF_GROUP(sums.E) : OF_GROUP(W.po.one.W.E);
+    case TOLD_E: return w->coupled ? OF_GROUP(sums.E) : OF_GROUP(W.po.one.W.E);
     case TOLD_FAR:
         for (int k = g.first; k < g.end; k++)
             x = any_of(w->stages > 1 ? stages_in(w, k)->too_far : solve_of(w, k)->too_far) ? 1 : x;
@@ -578,6 +585,10 @@ FN void residual_row(along_world *w, int block, int i, real *carried)
     BY_FORM(b, f, most = residual_body(b, f, W, i, (wrench *)carried))
     if (B->partial[i]) most = sel(live_lanes(B, i), most, rset(0));
     sums->most = larger(sums->most, most);
+    for (int k = b->vadr; k < b->vadr + b->nv && B->m.skew; k++) {
+        const real r = W->r[k] * W->step[i].unit, square = r * r;
+        sums->E = sums->E + (B->partial[i] ? sel(live_lanes(B, i), square, rset(0)) : square);
+    }
 }
 
 KERNEL void step_rows(void *context, int thread, int job)

@@ -37,6 +37,8 @@ FN void without_spring(ctn_body *b)
 /// A body without dry friction beside others that rub.
 FN void without_friction(ctn_body *b) { b->friction = 0, b->presliding = 1; }
 
+#define NEXT_TO_NOTHING 1e-100  // of idle lanes, what is divided by
+
 FN void neutral_body(ctn_body *b, int kind)
 {
     memset(b, 0, sizeof *b);
@@ -70,6 +72,7 @@ FN void body_numbers(lane_rows *B, int row, const ctn_model *from, bool own)
         const int body = r->body[B->first + l];
         if (body < 0 || r->kind == JOINT_NONE) neutral_body(&of[l], r->kind);
         else of[l] = from->bodies[body];
+        if (r->flags & BODY_TOP && body < 0) of[l].mass = of[l].I[0] = of[l].I[1] = of[l].I[2] = NEXT_TO_NOTHING;
         if (!(of[l].flags & BODY_SPRING)) without_spring(&of[l]);
         if (!(of[l].flags & BODY_FRICTION)) without_friction(&of[l]);
         if (body >= 0 && r->kind != JOINT_NONE && (of[l].flags & BODY_ABOUT_X) && !(r->flags & BODY_ABOUT_X)) {
@@ -351,7 +354,7 @@ FN void load_rows(lane_rows *B, double dt, bool steps)
     m->nload = m->nmotor = m->ncontrol = m->ncontact = m->nbent = 0;
     m->nsurface = 0, m->surfaces = NULL;
     m->frames = &plain_frame, m->dof_adr = NULL, m->in_order = true, m->passive = from->passive, m->slides = from->slides;
-    m->rubs = from->rubs, m->turns = from->turns, m->spins = m->skew = m->adds = m->fast = m->published = false;
+    m->rubs = from->rubs, m->turns = from->turns, m->spins = from->spins, m->skew = from->skew, m->adds = m->fast = m->published = false;
     m->nsignal = m->nwound = 0, m->clock = steps ? &B->clock : NULL, m->wound = m->by_target = m->by_wound = m->by_bent = m->by_contact = NULL,
     m->time = 0;
     memset(&B->clock, 0, sizeof B->clock);

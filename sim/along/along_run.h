@@ -3,7 +3,7 @@
 #ifndef CATENA_ALONG_RUN_H
 #define CATENA_ALONG_RUN_H
 
-/// Steps of a position-based method; coupled: of several stages, a constant in each call.
+/// Steps of a position-based method; coupled: those of the world are, a constant in each call.
 FN int along_run(along_world *w, along_crew *crew, const ctn_batch_config *cfg, bool coupled, engine_clock clock, double *flat,
                  const double *tau, size_t stride, int steps, bool energy, ctn_step_stats *stats)
 {
@@ -43,8 +43,8 @@ FN int along_run(along_world *w, along_crew *crew, const ctn_batch_config *cfg, 
             copy.tau = tau + (size_t)made * stride;
             ALONG_RUN(crew, w->count, step_forces, &copy);
         }
-        if (coupled ? !along_stage_step(w, crew, cfg, tau, made, energy, &ledger, &step)
-                    : !along_one_step(w, crew, cfg, tau, made, energy, &ledger, &step))
+        if (coupled && w->stages > 1 ? !along_stage_step(w, crew, cfg, tau, made, energy, &ledger, &step)
+                    : !along_one_step(w, crew, cfg, coupled, tau, made, energy, &ledger, &step))
             break;
         count_step(&c, &step.count, all, all);
         add_flow(&c.flow, step.flow, all);

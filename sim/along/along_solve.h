@@ -76,8 +76,10 @@ KERNEL void along_step_on(along_world *w, along_crew *crew, along_move *move, bo
     }
 }
 
-/// Solves the step, as newton_pass() does, for the residual *residual. Returns whether it was solved.
-KERNEL bool along_newton(along_world *w, along_crew *crew, const ctn_batch_config *cfg, position_counts *count, real *residual)
+/// Solves the step, as newton_pass() does, for the residual *residual. Returns whether it was solved. skew: its matrix is not
+/// symmetric, a constant in each call.
+FN bool along_newton(along_world *w, along_crew *crew, const ctn_batch_config *cfg, bool skew, position_counts *count,
+                     real *residual)
 {
     const mask all = not_(none_of());
     newton_progress N = no_newton();
@@ -88,17 +90,18 @@ KERNEL bool along_newton(along_world *w, along_crew *crew, const ctn_batch_confi
     while (any_of(N.running) && !asked_to_end(count->interrupt)) {
         const real alpha = N.alpha, slope = N.slope;
         along_evaluate(w, crew, true);
+        real most = rset(skew ? along_residual(w, crew) : 0);
         count_evaluation(count, all);
         along_tell(w, crew, TOLD_E, TOLD_FAR);
         const bool far = w->told[TOLD_FAR] != 0;
         const real E = rset(w->told[TOLD_E]);
         const real bound = fmadd(rset(ENERGY_ROUNDING), magnitude(N.E), fmadd(rset(1e-4) * alpha, slope, N.E));
         mask lower = le(E, bound);
-        if (!any_of(lower) && any_of(N.based)) lower = le(E, bound + along_blur(w, crew));
+        if (!any_of(lower) && any_of(N.based) && !skew) lower = le(E, bound + along_blur(w, crew));
         const mask taken = takes_iterate(&N, le(magnitude(E), rset(NOT_REACHED)), lower, cfg->tolerance);
         move.based = any_of(taken);
         if (any_of(taken)) {
-            const real most = rset(along_residual(w, crew));
+            if (!skew) most = rset(along_residual(w, crew));
             const mask full = le(rset(1), alpha), found = is_solved(&N, most, rset(NOT_REACHED), full, cfg->tolerance);
             const mask need = settle_iterate(&N, taken, most, found, full, far ? all : none_of(), cfg->max_iterations, residual);
             if (!any_of(need)) {
@@ -108,15 +111,17 @@ KERNEL bool along_newton(along_world *w, along_crew *crew, const ctn_batch_confi
                 continue;
             }
             bool hard = any_of(N.hard);
-            if (!along_direction(w, crew, &hard, count)) return false;
+            if (skew) along_stage_direction(w, crew, false), along_tell(w, crew, TOLD_MOST, TOLD_SIZE);
+            else if (!along_direction(w, crew, &hard, count)) return false;
             const double turn = w->told[TOLD_MOST];
-            N.hard = hard ? all : none_of(), N.slope = rset(w->told[TOLD_SLOPE]);
+            N.hard = hard ? all : none_of(), N.slope = skew ? rset(-2) * E : rset(w->told[TOLD_SLOPE]);
             base_newton(&N, need, E, rset(turn <= 3.1 ? 1 : 3.1 / turn));
             size_newton(&N, need, rset(sqrt(w->told[TOLD_SIZE])));
         } else {
             count->line_search = count->line_search + rset(1);
             const real rise = fnmadd(alpha, slope, E - N.E);
             shorten_newton(&N, all, rset(-0.5) * slope * alpha * alpha / rise, 1e-9);
+            if (skew) N.hard = none_of();
             if (!any_of(N.running)) break;
         }
         move.alpha = N.alpha;

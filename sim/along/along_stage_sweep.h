@@ -73,6 +73,12 @@ KERNEL void enter_stages_closed(const along_world *w, int segment, double *to)
 /// Of cut paths the joined hands stand already.
 KERNEL void leave_stages_closed(along_world *w, int segment, const double *from) { (void)w, (void)segment, (void)from; }
 
+/// Before the first level: the blocks of a solve of one stage are those of stages.
+FN void enter_one_stage(along_world *w, int block, int level)
+{
+    if (w->stages == 1 && !level) one_stage_of(&w->rows[block].m, solve_of(w, block), stages_in(w, block));
+}
+
 /// The passes inwards over a level: of cut paths, with open ends or with closed ones, or of whole paths.
 FN void stages_inward_in(along_world *w, int block, int level, int plain, int bordered, real *P, real *room, lane_row *open,
                          lane_row *whole)
@@ -97,6 +103,7 @@ KERNEL void stages_inward(void *context, int thread, int job)
     real *const P = w->step[job].carried;
     (void)thread;
     w->step[job].W.po.more.sweep.held = none_of();
+    enter_one_stage(w, job, c->level);
     stages_inward_in(w, job, c->level, stage_hand(w), stage_border(w), P, P + stage_border(w), stage_open_row, stage_whole_row);
 }
 #else
@@ -115,6 +122,7 @@ KERNEL void stages_inward(void *context, int thread, int job)
         real P[BORDERED], room[BORDERED];                                                                                        \
         stages_inward_in(w, block, level, PLAIN, BORDERED, P, room, stage_open_row##s, stage_whole_row##s);                      \
     }
+STAGE_PASSES(1)
 STAGE_PASSES(2)
 STAGE_PASSES(3)
 STAGE_PASSES(4)
@@ -124,7 +132,9 @@ KERNEL void stages_inward(void *context, int thread, int job)
     const along_call *const c = (const along_call *)context;
     (void)thread;
     c->w->step[job].W.po.more.sweep.held = none_of();
+    enter_one_stage(c->w, job, c->level);
     switch (c->w->stages) {
+    case 1: stage_inward1(c->w, job, c->level); break;
     case 2: stage_inward2(c->w, job, c->level); break;
     case 3: stage_inward3(c->w, job, c->level); break;
     default: stage_inward4(c->w, job, c->level);
@@ -190,7 +200,8 @@ FN void stage_step_row(along_world *w, int block, int i, real *carried)
     sums->size = larger(sums->size, B->partial[i] ? sel(live_lanes(B, i), change, rset(0)) : change);
     for (int a = 0; a < w->stages; a++)
         for (int k = a * B->m.nv + b->vadr; k < a * B->m.nv + b->vadr + b->nv; k++)
-            P->d[k] = B->partial[i] ? sel(live_lanes(B, i), P->fresh[k], rset(0)) : P->fresh[k];
+            P->d[k] = B->partial[i] ? sel(live_lanes(B, i), P->fresh[k], rset(0)) : P->fresh[k],
+            sums->most = only_slides(b) ? sums->most : larger(sums->most, magnitude(P->d[k]));
 }
 
 FN void stage_step_cut_row(along_world *w, int block, int i, real *carried)

@@ -387,8 +387,10 @@ KERNEL void step_part_of_block(void *context, int thread, int job)
         clock_now(m, P->one.W.in.h, 1);
         break;
     case END_STEP:
-        if (alpha) end_touches(m, &P->one.W);  // it may have been turned
-        if (alpha) end_rates_of_alpha(m, &P->part.rule, &S, &P->one, &P->end);
+        if (!alpha && m->skew) end_rates_of_chords(m, P, &S);
+        if (!alpha) break;
+        end_touches(m, &P->one.W);  // it may have been turned
+        end_rates_of_alpha(m, &P->part.rule, &S, &P->one, &P->end);
         break;
     case COMMIT_STEP:
         keep_friction(m, P->one.u, all, S.z);
@@ -455,20 +457,21 @@ FN double created_by(energy_parts before, energy_parts after, energy_flow F)
     return *(const double *)&created;
 }
 
-/// One step, after the `made` first ones. Returns whether it was made.
-KERNEL bool along_one_step(along_world *w, along_crew *crew, const ctn_batch_config *cfg, const double *tau, int made,
-                           bool energy, along_ledger *ledger, step_in_hand *step)
+/// One step, after the `made` first ones. Returns whether it was made. skew: as of along_newton()
+FN bool along_one_step(along_world *w, along_crew *crew, const ctn_batch_config *cfg, bool skew, const double *tau, int made,
+                       bool energy, along_ledger *ledger, step_in_hand *step)
 {
     const mask all = not_(none_of());
-    const bool alpha = is_alpha(cfg), weighed = alpha || energy || w->plan->model->nload;  // loads act at where bodies are
+    const bool alpha = is_alpha(cfg), law = alpha || skew;
+    const bool weighed = law || energy || w->plan->model->nload;  // loads act at where bodies are
     const bool touches = w->plan->model->ncontact;
-    along_part part = {.w = w->self, .part = BEGIN_STEP, .forced = tau != NULL, .flow = energy || alpha, .made = made};
+    along_part part = {.w = w->self, .part = BEGIN_STEP, .forced = tau != NULL, .flow = energy || law, .made = made};
     position_counts *const k = &step->count;
     real residual = rset(0), internal;
     if (weighed && !ledger->known) along_take_stock(w, crew, made, ledger);
     ALONG_RUN(crew, w->count, step_part_of_block, &part);
     if (w->plan->model->slides) along_reach(w, crew);
-    if (!along_newton(w, crew, cfg, k, &residual)) return false;
+    if (!along_newton(w, crew, cfg, skew, k, &residual)) return false;
     along_forget(w, crew, FORGET_TURNS);
     part.part = CHECK_STEP;
     ALONG_RUN(crew, w->count, step_part_of_block, &part);
@@ -483,13 +486,15 @@ KERNEL bool along_one_step(along_world *w, along_crew *crew, const ctn_batch_con
     ALONG_RUN(crew, w->count, step_part_of_block, &part);
     const energy_parts before = ledger->now;
     energy_parts after = before;
-    if (alpha) {
+    if (law) {
         along_tell(w, crew, TOLD_CREATED, TOLD_LOST);
         real created[2] = {rset(w->told[TOLD_CREATED]), rset(w->told[TOLD_LOST])};
         const position_state S = {.created = created};
         step_part of = {.before = before, .flow = F};
         after = along_energy(w, crew, true, !turned, &internal);
-        if (!everywhere(gains_nothing(&of, &S, after, internal, NULL, cfg->tolerance))) return false;
+        if (!everywhere(alpha ? gains_nothing(&of, &S, after, internal, NULL, cfg->tolerance)
+                              : takes_energy(&of, &S, after, internal, cfg->tolerance)))
+            return false;
         part.created = *(const double *)&of.created;
     }
     const double kept = touches ? along_keeps(w, crew) : 1;
@@ -502,7 +507,7 @@ KERNEL bool along_one_step(along_world *w, along_crew *crew, const ctn_batch_con
     along_jump(w, crew, anew, after, ledger, &F);
     if (anew) part.created = created_by(before, after, F);
     part.part = NOTE_STEP;
-    if (alpha) ALONG_EACH(crew, w->count, step_part_of_block, &part);
+    if (law) ALONG_EACH(crew, w->count, step_part_of_block, &part);
     if (energy) add_flow(&step->flow, F, all);
     k->residual = residual, k->substeps = rset(1);
     return true;

@@ -200,7 +200,7 @@ static bool open_world(along_there *d, const along_plan *plan, const ctn_batch_c
     ok = run_there(d, ALONG_TASK_open_layout, 1, &o, sizeof o) &&
          run_there(d, ALONG_TASK_open_rows, plan->blocks * PARTS, &o, sizeof o) &&
          copy_there(d, (void *)&w, d->world, sizeof w, false);
-    d->told = w.told, d->coupled = w.stages > 1, d->nv = (size_t)plan->model->nv, d->nload = (size_t)plan->model->nload;
+    d->told = w.told, d->coupled = w.coupled, d->nv = (size_t)plan->model->nv, d->nload = (size_t)plan->model->nload;
     if (!ok || !many) return ok;
     o.shared = many->loaded || plan->model->nsignal ? NULL : w.rows;  // they have a clock each
     return open_groups(d, o, plan, many) && open_room(d, numbers, many);

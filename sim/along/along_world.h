@@ -16,7 +16,7 @@ static int world_run(along_world *w, pool *threads, const ctn_batch_config *cfg,
 {
     if (cfg->method == CTN_VARIATIONAL) return variational_run(w, threads, cfg, flat, tau, stride, steps, energy, stats);
     if (is_explicit(cfg)) return explicit_run(w, threads, cfg, clock, flat, tau, stride, steps, energy, stats);
-    if (w->stages > 1) return along_run(w, threads, cfg, true, clock, flat, tau, stride, steps, energy, stats);
+    if (w->coupled) return along_run(w, threads, cfg, true, clock, flat, tau, stride, steps, energy, stats);
     return along_run(w, threads, cfg, false, clock, flat, tau, stride, steps, energy, stats);
 }
 

@@ -154,6 +154,17 @@ typedef struct {
     long left;
 } lane_list;
 
+/// The frames that a body is seen from (integrators/turning_frame.h), as all bodies of its row; 0: none.
+static const unsigned frames[] = {0, BODY_SYMMETRIC, BODY_ROUND, BODY_TOP, BODY_TOP | BODY_PINNED};
+enum { FRAMES = sizeof frames / sizeof *frames, KINDS = 2 * (JOINT_NONE + 1) };
+static int frames_of(const ctn_body *b)
+{
+    const unsigned all = BODY_SYMMETRIC | BODY_ROUND | BODY_TOP | BODY_PINNED;
+    int k = b->flags & (BODY_SPRING | BODY_SERVO) ? 0 : FRAMES - 1;
+    while (k && (b->flags & all) != frames[k]) k--;
+    return k;
+}
+
 /// What a lane wants next: -1: nothing; else a kind of joint, or of port. Bodies with mass and without go apart: rows are lighter
 /// that way.
 static int wants(const along_plan *p, const lane_list *l)
@@ -161,7 +172,7 @@ static int wants(const along_plan *p, const lane_list *l)
     if (l->at == l->count) return -1;
     if (l->body < 0) return 2 * JOINT_NONE;
     const ctn_body *const b = &p->model->bodies[l->body];
-    return 2 * b->kind + ((b->flags & BODY_MASS) ? 1 : 0);
+    return frames_of(b) * KINDS + 2 * b->kind + ((b->flags & BODY_MASS) ? 1 : 0);
 }
 
 static const unsigned kept_flags = BODY_FORK | BODY_MASS | BODY_OFFSET | BODY_PASSIVE | BODY_SPRING | BODY_ARMATURE | BODY_LOAD |
@@ -173,7 +184,7 @@ static void add_row(along_plan *p, int block, lane_list *lane, int what)
     along_block *const B = &p->block[block];
     along_row *const r = &B->row[B->rows];
     bool about_x = true;
-    *r = (along_row){.kind = what / 2, .vadr = B->nv, .qadr = B->nq};
+    *r = (along_row){.kind = what % KINDS / 2, .flags = frames[what / KINDS], .vadr = B->nv, .qadr = B->nq};
     for (int l = 0; l < ALONG_LANES; l++) {
         lane_list *const L = &lane[l];
         r->body[l] = -1;
@@ -187,7 +198,7 @@ static void add_row(along_plan *p, int block, lane_list *lane, int what)
         }
         const ctn_body *const b = &p->model->bodies[L->body];
         r->body[l] = L->body, p->place[L->body] = (along_place){block, B->rows, l};
-        r->flags |= b->flags & kept_flags, about_x = about_x && (b->flags & BODY_ABOUT_X);
+        r->flags |= b->flags & (kept_flags | (what < KINDS ? 0u : BODY_TILTS)), about_x = about_x && (b->flags & BODY_ABOUT_X);
         // a root with an offset has no flag that says so
         if ((b->flags & BODY_ROOT) && (b->r0[0] != 0 || b->r0[1] != 0 || b->r0[2] != 0)) r->flags |= BODY_OFFSET;
         r->q[l] = b->qadr, r->v[l] = b->vadr;
@@ -204,13 +215,12 @@ static void add_row(along_plan *p, int block, lane_list *lane, int what)
 /// The rows of a level in a block: always what is wanted by the lanes that have most to do.
 static void add_rows(along_plan *p, int block, lane_list *lane)
 {
-    enum { KINDS = 2 * (JOINT_NONE + 1) };
     for (;;) {
-        long wanted[KINDS] = {0};
+        long wanted[FRAMES * KINDS] = {0};
         int what = -1;
         for (int l = 0; l < ALONG_LANES; l++)
             if (wants(p, &lane[l]) >= 0) wanted[wants(p, &lane[l])] += lane[l].left + 1;
-        for (int k = 0; k < KINDS; k++)
+        for (int k = 0; k < FRAMES * KINDS; k++)
             if (wanted[k] && (what < 0 || wanted[k] > wanted[what])) what = k;
         if (what < 0) return;
         add_row(p, block, lane, what);

@@ -44,13 +44,18 @@ static const char *law_stops(const ctn_model *m)
                                     : NULL;
 }
 
-/// Whether a method goes along the links only where it is asked for. With several stages open ends make four times the operations
-/// of an elimination, which lanes make good on wide CPUs alone, and threads.
-static bool if_asked(const ctn_batch_config *cfg) { return cfg->method == CTN_RADAU && cfg->stages > 1; }
+/// What goes along the links only where it is asked for; NULL: nothing. Where blocks are not symmetric open ends make four times
+/// the operations of an elimination, which lanes make good on wide CPUs alone, and threads.
+static const char *if_asked(const ctn_model *m, const ctn_batch_config *cfg)
+{
+    if (cfg->method == CTN_RADAU && cfg->stages > 1) return "radau of several stages";
+    const bool frames = cfg->method == CTN_COLLOCATION || cfg->method == CTN_ALPHA || cfg->method == CTN_RADAU;
+    return frames && m->skew ? "what spins about axes that turn" : NULL;
+}
 
 ctn_parallel batch_parallel(const ctn_model *m, const ctn_batch_config *cfg)
 {
-    const bool able = along_scalar.steps(cfg) && !if_asked(cfg) && !ground_stops(m, cfg) && !surfaces_stop(m) && !law_stops(m) &&
+    const bool able = along_scalar.steps(cfg) && !if_asked(m, cfg) && !ground_stops(m, cfg) && !surfaces_stop(m) && !law_stops(m) &&
                       !fluid_stops(m) && !thrusters_stop(m) && !m->nwound && !speeds_stop(m, cfg) && !device_asked(cfg->engine);
     if (cfg->parallel != CTN_PARALLEL_AUTO) return cfg->parallel;
     return able && along_pays(m, cfg->worlds) ? cfg->worlds > 1 ? CTN_PARALLEL_BOTH : CTN_PARALLEL_LINKS : CTN_PARALLEL_WORLDS;
@@ -80,7 +85,7 @@ void batch_parallel_reason(const ctn_model *m, const ctn_batch_config *cfg, char
     else if (thrusters_stop(m)) snprintf(text, PARALLEL_WORDS, "links takes no %s", thrusters_stop(m));
     else if (config_check_parallel(&links, &no) != CTN_OK)  // without the remedy
         snprintf(text, PARALLEL_WORDS, "%.*s", (int)strcspn(no.message, ";"), no.message);
-    else if (if_asked(cfg)) snprintf(text, PARALLEL_WORDS, "radau of several stages takes links if asked");
+    else if (if_asked(m, cfg)) snprintf(text, PARALLEL_WORDS, "%s takes links if asked", if_asked(m, cfg));
     else {
         along_reason(m, cfg->worlds, text);
         const ctn_engine *const engine = engine_find(cfg->engine, 2, &no);

@@ -119,7 +119,7 @@ static unsigned kind_of_ball(const ctn_model *m, int i, double axis[3])
     symmetry_axis(o->S, axis);
     const meeting with = touches(m, i, axis);
     if ((hangs || with == AXIS) && lies_alike(o->mass, o->h, o->S, axis)) return BODY_SYMMETRIC | BODY_TILTS;
-    return with == NOTHING && is_extended(o) ? BODY_TOP : 0;
+    return with != NOTHING || !is_extended(o) ? 0 : hangs ? BODY_TOP | BODY_PINNED : BODY_TOP;
 }
 
 bool find_spinning(ctn_model *m)
@@ -132,7 +132,7 @@ bool find_spinning(ctn_model *m)
         ctn_body *const o = &m->bodies[i];
         carried *const c = &on[i];
         *c = o->parent < 0 ? world : on[o->parent];
-        o->flags &= ~(unsigned)(BODY_SYMMETRIC | BODY_TILTS | BODY_ROUND | BODY_TOP);
+        o->flags &= ~(unsigned)(BODY_SYMMETRIC | BODY_TILTS | BODY_ROUND | BODY_TOP | BODY_PINNED);
         go_on(c, o);
         if (o->mass > 0 && o->kind == JOINT_BALL && o->flags & BODY_LEAF) o->flags |= kind_of_ball(m, i, o->axis);
         if (o->mass > 0 && o->kind == JOINT_REVOLUTE) {
