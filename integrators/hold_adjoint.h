@@ -81,10 +81,9 @@ FN vec3 ended_rates(const ended_motion *E, const lane_body *b)
     return E->chords ? chord_rates(b, E->chords) : joint_vector(b, E->rate);
 }
 
-FN rate_pose ended_velocity(const ended_motion *E, int i)
+FN rate_pose ended_velocity(const ended_motion *E, const lane_body *b, int i)
 {
-    const solve *W = E->chords;
-    return W ? chord_rate(W->start[i].R, W->now[i].R, W->body[i].dp, W->in.inv_h) : E->V[i];
+    return E->chords ? chord_velocity_of(b, E->chords, i) : E->V[i];
 }
 
 /// What the motor of a body books with the gradient c: gradients by x, q, the rate w, and its integral term [nwound].
@@ -301,7 +300,7 @@ KERNEL bool kept_pullback(const lane_model *m, const ended_motion *E, hold_adjoi
             if (free && i == r) by_middle = add(by_middle, by);
             if (b->flags & BODY_ARMATURE) kinetic = fmadd(half * given(b)->armature, dot(w, w), kinetic);
             if (!(b->flags & BODY_MASS)) continue;
-            rate_pose X = ended_velocity(E, i);
+            rate_pose X = ended_velocity(E, b, i);
             kinetic = fmadd(half, twice_kinetic(b, &X), kinetic);
             X.p = sub(X.p, middle);
             by_e = by_e + columns_dot(after->V[k], X), by_middle = add(by_middle, after->V[k++].p);
@@ -318,7 +317,7 @@ KERNEL bool kept_pullback(const lane_model *m, const ended_motion *E, hold_adjoi
             for (int n = b->vadr; n < b->vadr + b->nv; n++) H->rate[n] = keeps * H->rate[n];
             if (b->flags & BODY_ARMATURE) add_joint_vector(b, H->rate, scale(ended_rates(E, b), (c + by_inner) * J));
             if (!(b->flags & BODY_MASS)) continue;
-            const rate_pose X = ended_velocity(E, i);
+            const rate_pose X = ended_velocity(E, b, i);
             H->V[k] = columns_add_scaled(columns_add_scaled(zero_rate(), H->V[k], keeps), times_mass(b, X), c + by_inner);
             if (free) add_momentum_columns(b, by_momentum, &H->V[k]);
             k++;
