@@ -285,6 +285,7 @@ KERNEL void alpha_aims_pullback(const lane_model *m, const alpha_rule *r, const 
         if (!has_couple(&m->bodies[i])) continue;
         before->V[k].R = mat3_add_scaled(before->V[k].R, one->seen[i].base, slack.rate);
         before->A[k].R = mat3_add_scaled(before->A[k].R, one->seen[i].base, slack.a);
+        one->seen[i].base = no_columns();
     }
     for (int k = 0; k < m->nv; k++) {
         before->v[k] = before->v[k] + fmadd(slack.rate, A->slack[k], A->rate[k]);

@@ -167,12 +167,12 @@ FN void joint_books_pullback(const lane_model *m, const lane_body *b, const posi
 }
 
 /// The book of a point's friction of turns, with the gradient c: by x and the start, at the way's end, and to A->bars.
-FN void turn_books_pullback(const lane_model *m, position_adjoint *A, int k, const solved_touch *t, real c, int way, vec3 *to)
+FN void turn_books_pullback(const lane_model *m, position_adjoint *A, int k, const solved_touch *t, real c, int way, wrench *at)
 {
     const lane_point_load *s = t->s;
     const solved_turn T = turn_solved(m, &A->W, k, &t->c, t->share);
     const vec3 D = scale(T.T.v, rset(2) * c), work = scale(T.law.g, c), bend = turn_slope(&T.law, D);
-    vec3 *const slip = &A->bars.slip[turn_slot(m, s)];
+    vec3 *const slip = &A->bars.slip[turn_slot(m, s)], *const to = way == 0 ? &at->n : turn_before(t, at, &A->bars);
     if (way == 0) {
         *to = add(*to, turn_pull(&T.T, add(bend, work)));
         return;
@@ -246,10 +246,10 @@ KERNEL void load_books_pullback(const lane_model *m, position_adjoint *A, const 
             const load_state *at = &W->held[k];
             const real o = rset(0), sinks = depth_of(t.c.gap) - depth_of(t.c.before);
             const real by_depth = c * fnmadd(s->grip, sinks, t.normal.force), by_press = c * sinks;
-            const vec3 D = scale(along_ground(t.c.face, add_scaled(t.u, t.turned, s->radius)), c), work = scale(F->g, c);
+            const vec3 D = scale(sub(t.c.s, t.c.rest), c), work = scale(F->g, c);
             const vec3 bend = add_scaled(scale(D, F->k2), F->t1, (F->k1 - F->k2) * dot(F->t1, D));
             wrench *const to = &A->P.load[s->body];
-            if (s->rolls) turn_books_pullback(m, A, k, &t, c, way, &to->n);
+            if (s->rolls) turn_books_pullback(m, A, k, &t, c, way, to);
             if (way == 0) {
                 const real by_gap = fmadd(t.normal.stiffness, by_press, sel(lt(t.c.gap, o), by_depth, o));
                 const vec3 along = along_ground(t.c.face, add(bend, work));

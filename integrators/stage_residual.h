@@ -374,7 +374,7 @@ FN void stand_on_surface(const lane_model *m, const stages *W, int k)
         const vec3 n = face[a] = face_of(m, s, add(W->held[k].gap, of[a].u));
         vec3 x = zero3();
         for (int l = 0; l < t->stages; l++)
-            x = add_scaled(x, sub(mul(R_k, tmul(W->body[s->body * t->stages + l].T.R, n)), n), rset(t->d[a][l]) * W->in.inv_h);
+            x = add_scaled(x, sub(mul(R_k, tmul(axes_seen(b, W, t->stages, s->body, l), n)), n), rset(t->d[a][l]) * W->in.inv_h);
         of[a].axis = mul(axes_seen(b, W, t->stages, s->body, a), tmul(R_k, x));
         of[a].F = along_ground(n, add_scaled(load_rate(W, of, a), surface_rate(b, W, s->body, of, a, n), s->radius));
     }
