@@ -152,11 +152,11 @@ FN vec3 own_axes(const lane_model *m, const lane_point_load *s, const real *x)
 
 /// What the drag of load k makes for the virtual motion y of its point, on a body with the axes R, `ahead` those that it took at the
 /// start: gradients by V and by these axes, added. Returns that by the drift of the point.
-FN vec3 alpha_drag_pullback(const solve *W, const lane_point_load *s, int k, mat3 R, mat3 ahead, vec3 y, rate_pose *by_V,
-                            rate_pose *by_ahead)
+FN vec3 alpha_drag_pullback(const lane_model *m, const solve *W, const lane_point_load *s, int k, mat3 R, mat3 ahead, vec3 y,
+                            rate_pose *by_V, rate_pose *by_ahead, seen_bar *seen)
 {
     const load_state *at = &W->held[k];
-    const vec3 axis = at->axis, t = load3(s->axis), point = load3(s->point), x = held_slip(W, s, k, mul(R, point));
+    const vec3 axis = at->axis, t = load3(s->axis), point = load3(s->point), x = held_slip(m, W, s, k, mul(R, point));
     const drag_force D = drag_of(s, axis, x, W->in.inv_h);
     const bool slips = s->flags & LOAD_SLIPS;
     vec3 slope = add_axial_drag(scale(y, s->damping), s, axis, y, rset(1));
@@ -164,6 +164,8 @@ FN vec3 alpha_drag_pullback(const solve *W, const lane_point_load *s, int k, mat
         slope = drag_slope(&D, axis, y);
         const vec3 up = vec(rset(0), rset(0), W->in.h * dot(at->stream.shear, slope));
         by_V->p = add(by_V->p, up), add_outer(by_V, up, point);
+        if (W->turn.of)
+            arm_pullback(&W->turn.of[s->body], W->start[s->body].R, point, scale(up, rset(1) / W->in.h), &seen[s->body]);
     }
     if (s->flags & LOAD_AXIAL) {  // by its axis, (R + h V) t, which is made a unit vector where it slips
         const vec3 turned = mul(ahead, t);
@@ -179,9 +181,9 @@ FN vec3 alpha_drag_pullback(const solve *W, const lane_point_load *s, int k, mat
 ///
 ///     F = (R + h V) f,   T = t + t x turn,   t = (R + h V) t_0 or constant,   turn = (h/4) sum of R_i x V_i
 ///
-/// and its share of y'r is -F.y_k and, of the energy -T.log(R' R^-1), -T.l with l the change of that logarithm.
-KERNEL void loads_pullback(const lane_model *m, const solve *W, const position_state *S, pose_work *P, rate_pose *L, rate_pose *X,
-                           real *q_bar)
+/// and its share of y'r is -F.y_k and, of the energy -T.log(R' R^-1), -T.l with l the change of that logarithm. S: as frames see it.
+KERNEL void loads_pullback(const lane_model *m, const solve *W, const position_state *S, seen_bar *seen, pose_work *P, rate_pose *L,
+                           rate_pose *X, real *q_bar)
 {
     const real h = W->in.h, quarter = rset(0.25) * h;
     for (int i = 0, column = 0; i < m->nbody; i++) {
@@ -190,12 +192,12 @@ KERNEL void loads_pullback(const lane_model *m, const solve *W, const position_s
         if (!(b->flags & BODY_MASS)) continue;
         rate_pose *const by_V = &L[column], *const by_drift = &X[column++], by_T = zero_rate();
         *by_V = *by_drift = zero_rate();
-        const mat3 R_k = W->start[i].R, R = W->now[i].R, V = S->V[i].R, ahead = mat3_add_scaled(R_k, V, h);
+        const mat3 R_k = chord_from(W, i), R = W->now[i].R, V = S->V[i].R, ahead = mat3_add_scaled(R_k, V, h);
         for (int k = b->load; k < b->loads_end; k++) {
             const lane_point_load *s = &m->loads[k];
             const vec3 point = load3(s->point), y = moved_point(P->motion[i], mul(R, point));
             const bool follows = s->flags & LOAD_FOLLOWS;
-            const vec3 braked = s->flags & (LOAD_AXIAL | LOAD_SLIPS) ? alpha_drag_pullback(W, s, k, R, ahead, y, by_V, &by_T)
+            const vec3 braked = s->flags & (LOAD_AXIAL | LOAD_SLIPS) ? alpha_drag_pullback(m, W, s, k, R, ahead, y, by_V, &by_T, seen)
                                                                      : scale(y, W->in.drag * s->damping);
             by_drift->p = add(by_drift->p, braked), add_outer(by_drift, braked, point);
             if (follows) {
@@ -219,8 +221,16 @@ KERNEL void loads_pullback(const lane_model *m, const solve *W, const position_s
             add_outer(&by_T, by_t, own), add_outer(by_V, scale(by_t, h), own);
         }
         P->load[i].n = add(P->load[i].n, wrench_on(R_k, by_T).n);
+        if (W->turn.of && spins(b)) seen[i].from = add(seen[i].from, P->load[i].n), P->load[i].n = zero3();
     }
     add_joint_rows(m, W->start, P->load, q_bar);
+}
+
+/// Gradients by the end of a part, in `bar`, become those by what frames see of it. V [nbody]: V' in space.
+KERNEL void alpha_leave_pullback(const lane_model *m, position_adjoint *one, alpha_adjoint *A, const rate_pose *V, const state_bar *bar)
+{
+    for (int k = 0; k < masses_of(m); k++) A->X[k] = columns_add_scaled(bar->A[k], bar->B[k], rset(1));
+    leave_frames_pullback(m, &one->W, bar->V, A->X, V, one->seen, &one->P, bar->q);
 }
 
 /// Of the end of a part, A' = end (D - h V - P A), V' = V + old A + fresh A', B' = b_new A' + b_A A - b_B B, with the way D:
@@ -270,6 +280,13 @@ KERNEL void alpha_aims_pullback(const lane_model *m, const alpha_rule *r, const 
         add_columns(&before->V[k], A->X[k], rset(1)), add_columns(&before->A[k], A->X[k], by_A);
         add_columns(&before->B[k], A->X[k], by_B);
     }
+    for (int i = 0, k = -1; i < m->nbody && m->skew && one->W.turn.of; i++) {  // the axes that couples go by are R~ + D
+        k += (m->bodies[i].flags & BODY_MASS) != 0;
+        if (!has_couple(&m->bodies[i])) continue;
+        before->V[k].R = mat3_add_scaled(before->V[k].R, one->seen[i].base, slack.rate);
+        before->A[k].R = mat3_add_scaled(before->A[k].R, one->seen[i].base, slack.a);
+        one->seen[i].base = no_columns();
+    }
     for (int k = 0; k < m->nv; k++) {
         before->v[k] = before->v[k] + fmadd(slack.rate, A->slack[k], A->rate[k]);
         before->a[k] = before->a[k] + fmadd(slack.a, A->slack[k], by_A * A->rate[k]);
@@ -283,7 +300,7 @@ KERNEL void alpha_aims_pullback(const lane_model *m, const alpha_rule *r, const 
 }
 
 /// With the gradient by x in one->b, and those by rates of the aims that are known already in A->rate, A->slack and A->turn: what
-/// the solve makes of `before` and tau_bar [nv], added.
+/// the solve makes of `before` and tau_bar [nv], added. S: as frames see it.
 KERNEL void alpha_solve_pullback(const lane_model *m, const alpha_rule *r, const position_state *S, position_adjoint *one,
                                  alpha_adjoint *A, const state_bar *before, real *tau_bar)
 {
@@ -292,9 +309,10 @@ KERNEL void alpha_solve_pullback(const lane_model *m, const alpha_rule *r, const
     solve_target_pullback(m, one, S, before->q);
     if (!m->nload) return;
     const alpha_slack slack = slack_of(r);
-    loads_pullback(m, &one->W, S, &one->P, A->L, A->X, before->q);
+    loads_pullback(m, &one->W, S, one->seen, &one->P, A->L, A->X, before->q);
     for (int i = 0, k = 0; i < m->nbody && m->ncontact; i++)
         if (m->bodies[i].flags & BODY_MASS) add_columns(&A->X[k++], one->bars.drift[i], rset(1));
+    drifts_pullback(m, &one->W, rset(1) / r->s, A->X, one->seen);
     for (int k = 0; k < masses_of(m); k++) {
         add_columns(&before->V[k], A->L[k], rset(1)), add_columns(&before->V[k], A->X[k], slack.rate);
         add_columns(&before->A[k], A->X[k], slack.a);
@@ -302,40 +320,63 @@ KERNEL void alpha_solve_pullback(const lane_model *m, const alpha_rule *r, const
 }
 
 /// After begin_part() and a solve whose Newton matrix is in `one`: gradients by the state S at the start of the part, as
-/// begin_part() has left it, and added to tau_bar [nv], from those by the state after it.
-KERNEL void alpha_pullback(const lane_model *m, const alpha_rule *r, const position_state *S, position_adjoint *one,
+/// begin_part() has left it, and added to tau_bar [nv], from those by the state after it. V [nbody]: velocities there.
+KERNEL void alpha_pullback(const lane_model *m, const alpha_rule *r, const position_state *S, const rate_pose *V, position_adjoint *one,
                            alpha_adjoint *A, const state_bar *after, const state_bar *before, real *tau_bar)
 {
+    const position_state seen = seen_from_frames(S, &one->W);
     clock_now(m, r->h, 1);
+    alpha_leave_pullback(m, one, A, V, after);
     alpha_end_pullback(m, r, one, A, after, before);
     step_wound_pullback(m, one, after->wound, before->q, A->slack);
     step_bent_pullback(m, one, after->z, before->q);
     way_pullback(m, one, A->X, A->x, r->end, before->q);
-    alpha_solve_pullback(m, r, S, one, A, before, tau_bar);
+    alpha_solve_pullback(m, r, &seen, one, A, before, tau_bar);
+    enter_frames_pullback(m, &one->W, S, one->seen, &one->P, before);
 }
 
 /// Of restart_alpha(), after a step of size h of order 2: A->after are the gradients by the state after it, those by A, B, a and
-/// b folded into V and the rates. What they make of V and the rates before it, restart_pullback() adds.
-KERNEL void fold_restart(const lane_model *m, real h, const state_bar *after, alpha_adjoint *A)
+/// b folded into V and the rates. What they make of V and the rates before it, restart_pullback() adds. V [nbody]: those after it.
+KERNEL void fold_restart(const lane_model *m, real h, const rate_pose *V, const state_bar *after, position_adjoint *one, alpha_adjoint *A)
 {
     const real inv_h = rset(1) / h;
-    for (int k = 0; k < masses_of(m); k++)
-        A->after.V[k] = columns_add_scaled(columns_add_scaled(after->V[k], after->A[k], inv_h), after->B[k], inv_h);
+    const solve *W = &one->W;
     for (int k = 0; k < m->nwound; k++) A->after.wound[k] = after->wound[k];
     for (int k = 0; k < m->nv && m->rubs; k++) A->after.z[k] = after->z[k];
     for (int k = 0; k < m->ncontact; k++) A->after.slip[k] = after->slip[k], A->after.press[k] = after->press[k];
     for (int k = 0; k < m->nv; k++)
         A->after.q[k] = after->q[k], A->after.v[k] = fmadd(inv_h, after->a[k] + after->b[k], after->v[k]);
+    for (int i = 0, k = -1; i < m->nbody; i++) {
+        const lane_body *b = &m->bodies[i];
+        one->P.load[i] = wrench_zero();
+        if (!(b->flags & BODY_MASS)) continue;
+        k++;
+        const rate_pose both = columns_add_scaled(after->A[k], after->B[k], rset(1));
+        rate_pose now = columns_add_scaled(zero_rate(), both, inv_h);  // by V' as frames see it
+        if (W->turn.of && spins(b)) {
+            const turned_frame *f = &W->turn.of[i].at;
+            seen_bar *const g = &one->seen[i];
+            const mat3 R = W->now[i].R, D = mat3_add_scaled(V[i].R, frame_rate(b, f, R), rset(-1));
+            mat3 by_D, by_R = frame_change_pullback(b, f, R, D, columns_seen(b, &both), &g->at, &by_D);
+            g->V = columns_add_scaled(zero_rate(), now, rset(-1));
+            now.R = mat3_add(now.R, by_D);
+            by_R = mat3_add(by_R, frame_rate_pullback(b, f, R, scaled(columns_seen(b, &now), rset(-1)), &g->at));
+            one->P.load[i].n = by_turn(R, by_R);
+        }
+        A->after.V[k] = columns_add_scaled(after->V[k], now, rset(1));
+    }
+    if (W->turn.of) add_joint_rows(m, W->now, one->P.load, A->after.q);
 }
-KERNEL void restart_pullback(const lane_model *m, real h, const state_bar *after, const state_bar *before)
+KERNEL void restart_pullback(const lane_model *m, real h, const state_bar *after, const solve *W, const state_bar *before)
 {
     const real back = rset(-1) / h;
-    for (int k = 0; k < masses_of(m); k++) {
-        add_columns(&before->V[k], after->A[k], back), add_columns(&before->V[k], after->B[k], back);
-        before->A[k] = before->B[k] = zero_rate();
+    for (int i = 0, k = 0; i < m->nbody; i++) {
+        if (!(m->bodies[i].flags & BODY_MASS)) continue;
+        if (!W->turn.of || !spins(&m->bodies[i])) add_columns(&before->V[k], after->A[k], back), add_columns(&before->V[k], after->B[k], back);
+        k++;
     }
     for (int k = 0; k < m->nv; k++)
-        before->v[k] = fmadd(back, after->a[k] + after->b[k], before->v[k]), before->a[k] = before->b[k] = rset(0);
+        before->v[k] = fmadd(back, after->a[k] + after->b[k], before->v[k]);
 }
 
 #endif

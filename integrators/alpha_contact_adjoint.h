@@ -113,9 +113,10 @@ KERNEL void alpha_touching_pullback(const lane_model *m, const alpha_rule *r, co
     const ended_motion E = {NULL, end->V, end->rate};
     const bool held = kept_pullback(m, &E, H, after);
     state_bar by_end = *after;
+    const position_state seen = seen_from_frames(S, &one->W);
     by_end.V = H->V, by_end.v = H->rate;
+    alpha_leave_pullback(m, one, A, end->V, &by_end);
     alpha_end_pullback(m, r, one, A, &by_end, before);
-    hold_start_pullback(m, H, S->V, S->rate, before);
     one->bars.slip = before->slip;
     clear_contact_bars(m, &one->bars);
     for (int k = 0; k < m->ncontact; k++) H->slip[k] = after->slip[k];
@@ -124,8 +125,10 @@ KERNEL void alpha_touching_pullback(const lane_model *m, const alpha_rule *r, co
     step_bent_pullback(m, one, after->z, before->q);
     contact_memory_pullback(m, &one->W, H->slip, after->press, &one->P, &one->bars, one->b, before->q);
     way_pullback(m, one, A->X, A->x, r->end, before->q);
-    alpha_solve_pullback(m, r, S, one, A, before, tau_bar);
-    alpha_correction_pullback(m, r, S, one, lead, A, before, tau_bar);
+    alpha_solve_pullback(m, r, &seen, one, A, before, tau_bar);
+    alpha_correction_pullback(m, r, &seen, one, lead, A, before, tau_bar);
+    enter_frames_pullback(m, &one->W, S, one->seen, &one->P, before);
+    hold_start_pullback(m, H, S->V, S->rate, before);
 }
 
 #endif

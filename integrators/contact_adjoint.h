@@ -13,6 +13,8 @@
 ///
 /// Alpha solves the same with its sigma for 1/h in a, and counts the rates of bristles and of the depth from where the body drifts
 /// to, by the columns D: -a (e + r R_k D'f) joins s', and -n_k.e the depth at the start, with the drift e of c. (docs/theory.md 4.12)
+///
+/// Of what spins (turning_frame.h), R~ stands in the place of R_k but in c_k, r f x way joins s', and e has what is beyond the arc.
 #ifndef CATENA_CONTACT_ADJOINT_H
 #define CATENA_CONTACT_ADJOINT_H
 
@@ -20,6 +22,7 @@
 #include "dynamics/lane_model.h"
 #include "dynamics/spatial.h"
 #include "integrators/collocation.h"
+#include "integrators/frame_adjoint.h"
 #include "integrators/pose_pullback.h"
 #include "integrators/position_step.h"
 #include "integrators/rolling_adjoint.h"
@@ -30,6 +33,7 @@ typedef struct {
     real *lag;   // by the normal forces whose friction it has
     vec3 *face;  // by the planes of that, where there are surfaces
     rate_pose *drift;  // [nbody] of alpha: by the columns of drift
+    seen_bar *seen;    // [nbody] by what bodies that spin are seen from
 } contact_bars;
 
 /// Load k, a contact point, in a solve: where it stands, and its laws there.
@@ -41,6 +45,9 @@ typedef struct {
     const rate_pose *drift;  // NULL: there is none, and
     vec3 drifts, rolled;     // 0: e, R_k D'f
     mat3 R_k;
+    const lane_body *spins;   // NULL: the body does not, and
+    const body_frame *frame;  // what it is seen from, and its axes as the step begins
+    mat3 begun;
     normal_law normal;
     friction_law rub;
 } solved_touch;
@@ -53,9 +60,12 @@ FN solved_touch touch_in(const lane_model *m, const solve *W, int k)
     t.c = contact_at(m, W, k);
     t.u = add(W->body[s->body].dp, sub(t.c.arm, W->held[k].arm)), t.z = W->slip[s->contact];
     t.turned = tmul(t.c.Qt, t.c.face), t.share = rset(1) / (rset(1) + damped);
-    t.R_k = W->start[s->body].R, t.drift = W->drift ? &W->drift[s->body] : NULL, t.drifts = t.rolled = zero3();
+    t.R_k = chord_from(W, s->body), t.drift = W->drift ? &W->drift[s->body] : NULL, t.drifts = t.rolled = zero3();
+    t.spins = W->turn.of && spins(&m->bodies[s->body]) ? &m->bodies[s->body] : NULL;
+    t.frame = t.spins ? &W->turn.of[s->body] : NULL, t.begun = W->start[s->body].R;
     if (t.drift) {
         t.drifts = mul_add(t.drift->p, t.drift->R, load3(s->point));
+        if (t.spins) t.drifts = add(t.drifts, beyond_arc(m, W, s));
         t.rolled = mul(t.R_k, tmul(t.drift->R, t.c.face));
     }
     t.normal = press_on(m, s, t.c.from, t.c.gap, drag);
@@ -103,11 +113,18 @@ FN void turn_by_contact(const lane_model *m, const solve *W, const solved_touch 
     add_by_contact(m, t->s, o, o, drag * fnmadd(t->share, dot(turn_slope(F, v), T->z), work));
 }
 
-/// Adds the gradient of f.(e + r R_k D'g) by the columns D.
+/// Where gradients by turns of the axes go from which those of a body count.
+FN vec3 *turn_before(const solved_touch *t, wrench *start, const contact_bars *bars)
+{
+    return t->spins ? &bars->seen[t->s->body].from : &start->n;
+}
+
+/// Adds the gradient of f.(e + r R_k D'g) by the columns D, and by the arc.
 FN void drift_pullback(const solved_touch *t, vec3 f, vec3 g, real r, const contact_bars *bars)
 {
     rate_pose *const D = &bars->drift[t->s->body];
     D->p = add(D->p, f), add_outer(D, f, load3(t->s->point)), add_outer(D, scale(g, r), tmul(t->R_k, f));
+    if (t->spins) arc_pullback(t->spins, t->frame, t->begun, load3(t->s->point), f, &bars->seen[t->s->body]);
 }
 
 /// Adds the gradients that b, by bristles P (share z + u + r Q f - (1 - share) (e + r R_k D'f)), makes by z, by f, by D, and by the
@@ -116,13 +133,14 @@ FN vec3 bristles_pullback(const solved_touch *t, vec3 b, real share, vec3 arm, w
 {
     const lane_point_load *s = t->s;
     const vec3 f = t->c.face, by = along_ground(f, b);
-    vec3 *const slip = &bars->slip[s->contact];
+    vec3 *const slip = &bars->slip[s->contact], *const turn = turn_before(t, start, bars);
     *slip = add_scaled(*slip, by, share);
     *start = wrench_add(*start, force_at(arm, opposite(by)));
-    start->n = add(start->n, scale(cross(t->turned, by), s->radius));
+    *turn = add_scaled(*turn, cross(t->turned, by), s->radius);
     const real a = share - rset(1), roll = a * s->radius;
+    if (t->spins) bars->seen[s->body].at.way = add_scaled(bars->seen[s->body].at.way, cross(by, f), s->radius);
     if (t->drift) {
-        start->n = add_scaled(start->n, cross(t->rolled, by), roll);
+        *turn = add_scaled(*turn, cross(t->rolled, by), roll);
         drift_pullback(t, scale(by, a), f, s->radius, bars);
     }
     if (!s->surface) return by;
@@ -131,6 +149,7 @@ FN vec3 bristles_pullback(const solved_touch *t, vec3 b, real share, vec3 arm, w
     vec3 *const face = &bars->face[s->contact];
     *face = sub_scaled(sub_scaled(*face, b, dot(f, Y)), Y, dot(f, b));
     *face = add_scaled(*face, mul(t->c.Qt, by), s->radius);
+    if (t->spins) *face = add_scaled(*face, cross(t->frame->at.way, b), s->radius);
     if (t->drift) *face = add_scaled(*face, mul(t->drift->R, tmul(t->R_k, by)), roll);
     return by;
 }
@@ -197,8 +216,8 @@ FN void add_turn_rows(const lane_model *m, const solve *W, int k, const solved_t
     const solved_turn T = turn_solved(m, W, k, &t->c, t->share);
     const vec3 v = turn_rate(&T.T, xi);
     real *const lag = &bars->lag[s->contact];
-    turn_bristles_pullback(&T, opposite(turn_slope(&T.law, v)), t->share, &bars->slip[turn_slot(m, s)], &start->n);
-    turn_arm_pullback(&T, xi, &start->n);
+    turn_bristles_pullback(&T, opposite(turn_slope(&T.law, v)), t->share, &bars->slip[turn_slot(m, s)], turn_before(t, start, bars));
+    turn_arm_pullback(&T, xi, turn_before(t, start, bars));
     *lag = *lag - sel(acts, dot(T.law.by_press, v), rset(0));
     turn_by_contact(m, W, t, &T, opposite(v));
     if (s->surface) bars->face[s->contact] = sub(bars->face[s->contact], turn_by_face(&T, v));
@@ -224,7 +243,8 @@ KERNEL void add_contact_rows(const lane_model *m, const solve *W, pose_work *A, 
         rub_by_contact(m, W, &t, opposite(v), opposite(b)), press_by_contact(m, W, &t, dot(t.c.n, c));
         real *const lag = &bars->lag[s->contact];
         bristles_pullback(&t, opposite(b), t.share, arm, start, bars);
-        start->n = add(start->n, scale(cross(rolls, F->g), s->radius));
+        vec3 *const before = turn_before(&t, start, bars);
+        *before = add_scaled(*before, cross(rolls, F->g), s->radius);
         damper_pullback(m, W, k, &t, dot(t.c.n, c), start, bars);
         *lag = *lag - by_cap;
         if (s->rolls) add_turn_rows(m, W, k, &t, xi.w, acts, start, bars);
@@ -287,7 +307,7 @@ KERNEL void contact_memory_pullback(const lane_model *m, const solve *W, const v
             damper_pullback(m, W, k, &t, l, to, bars);
             *lag = *lag + B.lag + C.lag;
             add_by_contact(m, s, B.friction, B.grip, rset(0)), press_by_contact(m, W, &t, l);
-            if (s->rolls) turn_bristles_pullback(&T, C.bent, rset(1), &bars->slip[turn_slot(m, s)], &to->n);
+            if (s->rolls) turn_bristles_pullback(&T, C.bent, rset(1), &bars->slip[turn_slot(m, s)], turn_before(&t, to, bars));
             if (s->rolls && s->surface) bars->face[s->contact] = add(bars->face[s->contact], C.face);
         }
         add_joint_rows(m, way ? W->start : W->now, load, way ? q_bar : b);

@@ -81,10 +81,9 @@ FN vec3 ended_rates(const ended_motion *E, const lane_body *b)
     return E->chords ? chord_rates(b, E->chords) : joint_vector(b, E->rate);
 }
 
-FN rate_pose ended_velocity(const ended_motion *E, int i)
+FN rate_pose ended_velocity(const ended_motion *E, const lane_body *b, int i)
 {
-    const solve *W = E->chords;
-    return W ? chord_rate(W->start[i].R, W->now[i].R, W->body[i].dp, W->in.inv_h) : E->V[i];
+    return E->chords ? chord_velocity_of(b, E->chords, i) : E->V[i];
 }
 
 /// What the motor of a body books with the gradient c: gradients by x, q, the rate w, and its integral term [nwound].
@@ -168,12 +167,12 @@ FN void joint_books_pullback(const lane_model *m, const lane_body *b, const posi
 }
 
 /// The book of a point's friction of turns, with the gradient c: by x and the start, at the way's end, and to A->bars.
-FN void turn_books_pullback(const lane_model *m, position_adjoint *A, int k, const solved_touch *t, real c, int way, vec3 *to)
+FN void turn_books_pullback(const lane_model *m, position_adjoint *A, int k, const solved_touch *t, real c, int way, wrench *at)
 {
     const lane_point_load *s = t->s;
     const solved_turn T = turn_solved(m, &A->W, k, &t->c, t->share);
     const vec3 D = scale(T.T.v, rset(2) * c), work = scale(T.law.g, c), bend = turn_slope(&T.law, D);
-    vec3 *const slip = &A->bars.slip[turn_slot(m, s)];
+    vec3 *const slip = &A->bars.slip[turn_slot(m, s)], *const to = way == 0 ? &at->n : turn_before(t, at, &A->bars);
     if (way == 0) {
         *to = add(*to, turn_pull(&T.T, add(bend, work)));
         return;
@@ -247,10 +246,10 @@ KERNEL void load_books_pullback(const lane_model *m, position_adjoint *A, const 
             const load_state *at = &W->held[k];
             const real o = rset(0), sinks = depth_of(t.c.gap) - depth_of(t.c.before);
             const real by_depth = c * fnmadd(s->grip, sinks, t.normal.force), by_press = c * sinks;
-            const vec3 D = scale(along_ground(t.c.face, add_scaled(t.u, t.turned, s->radius)), c), work = scale(F->g, c);
+            const vec3 D = scale(sub(t.c.s, t.c.rest), c), work = scale(F->g, c);
             const vec3 bend = add_scaled(scale(D, F->k2), F->t1, (F->k1 - F->k2) * dot(F->t1, D));
             wrench *const to = &A->P.load[s->body];
-            if (s->rolls) turn_books_pullback(m, A, k, &t, c, way, &to->n);
+            if (s->rolls) turn_books_pullback(m, A, k, &t, c, way, to);
             if (way == 0) {
                 const real by_gap = fmadd(t.normal.stiffness, by_press, sel(lt(t.c.gap, o), by_depth, o));
                 const vec3 along = along_ground(t.c.face, add(bend, work));
@@ -301,7 +300,7 @@ KERNEL bool kept_pullback(const lane_model *m, const ended_motion *E, hold_adjoi
             if (free && i == r) by_middle = add(by_middle, by);
             if (b->flags & BODY_ARMATURE) kinetic = fmadd(half * given(b)->armature, dot(w, w), kinetic);
             if (!(b->flags & BODY_MASS)) continue;
-            rate_pose X = ended_velocity(E, i);
+            rate_pose X = ended_velocity(E, b, i);
             kinetic = fmadd(half, twice_kinetic(b, &X), kinetic);
             X.p = sub(X.p, middle);
             by_e = by_e + columns_dot(after->V[k], X), by_middle = add(by_middle, after->V[k++].p);
@@ -318,7 +317,7 @@ KERNEL bool kept_pullback(const lane_model *m, const ended_motion *E, hold_adjoi
             for (int n = b->vadr; n < b->vadr + b->nv; n++) H->rate[n] = keeps * H->rate[n];
             if (b->flags & BODY_ARMATURE) add_joint_vector(b, H->rate, scale(ended_rates(E, b), (c + by_inner) * J));
             if (!(b->flags & BODY_MASS)) continue;
-            const rate_pose X = ended_velocity(E, i);
+            const rate_pose X = ended_velocity(E, b, i);
             H->V[k] = columns_add_scaled(columns_add_scaled(zero_rate(), H->V[k], keeps), times_mass(b, X), c + by_inner);
             if (free) add_momentum_columns(b, by_momentum, &H->V[k]);
             k++;

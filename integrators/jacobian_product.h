@@ -8,7 +8,7 @@
 ///
 /// P are the body's own blocks, N y = (S y) x* w / 2 and S'N~ e = N'e with w the wrench of the subtree. Of several stages only
 /// the factors h_ij of the cross inertias and K tell J' from J; with one stage J is the Hessian of the energy. Rows of balls are
-/// gradients by turns, whose derivative is J + [r]x / 2.
+/// gradients by turns, whose derivative is J + [r]x / 2. What spins has the blocks of its frames (turning_frame.h), which tell them, too.
 #ifndef CATENA_JACOBIAN_PRODUCT_H
 #define CATENA_JACOBIAN_PRODUCT_H
 
@@ -66,8 +66,14 @@ FN wrench block_times(sym3 A, vec3 b, real mass, twist d)
     return p;
 }
 
-/// out = J y of the step of order 2, after residual(). y, out [nv]
-KERNEL void step_product(const lane_model *m, const solve *W, const real *y, product_work *work, real *out)
+/// (M + [n]x) w, M by rows, or its transpose.
+FN vec3 turning_block_times(mat3 M, vec3 n, bool transposed, vec3 w)
+{
+    return transposed ? sub(mul(M, w), cross(n, w)) : add(tmul(M, w), cross(n, w));
+}
+
+/// out = J y of the step of order 2, or J'y, after residual(). y, out [nv]
+KERNEL void step_product(const lane_model *m, const solve *W, bool transposed, const real *y, product_work *work, real *out)
 {
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
@@ -75,6 +81,11 @@ KERNEL void step_product(const lane_model *m, const solve *W, const real *y, pro
         twist_outward(b, &W->now[i], b->flags & BODY_ROOT ? NULL : &work->d[b->parent], y, &work->e[i], &work->d[i]);
         work->p[i] = wrench_zero();
         if (b->flags & BODY_MASS) work->p[i] = block_times(t->A, t->b, given(b)->mass * W->in.k2, work->d[i]);
+        if (m->skew && has_couple(b)) {
+            const body_frame *const f = &W->turn.of[i];
+            const mat3 R = W->now[i].R, M = end_couple_block(b, f, R);
+            work->p[i].n = add(work->p[i].n, turning_block_times(M, scale(end_couple(b, f, R), rset(0.5)), transposed, work->d[i].w));
+        }
         if (is_loaded(b, W)) work->p[i] = wrench_add(work->p[i], inertia_times(&W->load[b->load].P, work->d[i]));
     }
     for (int i = m->nbody - 1; i >= 0; i--) {
@@ -98,12 +109,17 @@ FN wrench stage_blocks_times(const lane_body *b, const stages *W, int i, int a, 
     const int s = t->stages;
     const stage_body *o = &W->body[i * s];
     const real mass = given(b)->mass * W->in.k2;
+    const bool framed = has_frame(b, W), turns = framed && b->flags & (BODY_ROUND | BODY_TOP);
     wrench p = block_times(o[a].A, o[a].b, rset(t->h[a][a]) * mass, d[a]);
     for (int l = 0; l < s; l++) {
+        const int row = transposed ? l : a, column = transposed ? a : l;
+        const vec3 half = a == l && framed ? scale(turns ? frame_couple_at(b, W, s, i, a) : stage_couple(b, W, s, i, a), rset(0.5)) : zero3();
+        if (turns) p.n = add(p.n, turning_block_times(stage_frame_block(b, W, s, i, row, column), half, transposed, d[l].w));
+        else if (framed && tilts(b)) p.n = add(p.n, turning_block_times(stage_couple_block(b, W, s, i, row, column), half, transposed, d[l].w));
         if (l == a) continue;
-        const real h = rset(transposed ? t->h[l][a] : t->h[a][l]) * W->in.k2;
-        const mat3 Q = mmul(o[a].T.R, o[l].W);
-        const vec3 turned = sub(scale(d[l].w, Q.x.x + Q.y.y + Q.z.z), tmul(Q, d[l].w));
+        const real h = rset(t->h[row][column]) * W->in.k2;
+        const mat3 Q = mmul(axes_seen(b, W, s, i, a), o[l].W);
+        const vec3 turned = turns ? zero3() : sub(scale(d[l].w, Q.x.x + Q.y.y + Q.z.z), tmul(Q, d[l].w));
         p.n = add_scaled(p.n, cross_add(turned, o[a].c, d[l].v), h);
         p.f = add_scaled(p.f, cross_add(scale(d[l].v, given(b)->mass), d[l].w, o[l].c), h);
     }

@@ -105,11 +105,13 @@ KERNEL void aimed_prepare(const lane_model *m, const alpha_rule *r, const positi
     start_from(before, tau, W);
     find_placements(m, before->q, W->start);
     set_step_size(W, r->h);
+    W->turn = P->W.turn;
     W->in.x = A->x, W->in.u = A->u, W->in.k2 = r->c, W->in.drag = r->s;
     W->V = P->aim, W->in.rate = P->aim_rate, W->in.slack = P->slack, W->in.half_turn = P->half_turn;
     W->in.push = P->push, W->in.wind = P->wind, W->drift = P->drift;
     start_step(m, W);
-    aim_wrenches(m, r, before, W);
+    const position_state seen = seen_from_frames(before, W);
+    aim_wrenches(m, r, &seen, W);
     for (int k = 0; k < m->nq; k++) A->x[k] = x[k];
     for (int k = 0; k < m->nv; k++) A->u[k] = u[k];
     position_factor(m, A);
@@ -317,10 +319,12 @@ KERNEL void touching_pullback(const lane_model *m, ladder_adjoint *A, const posi
     contact_memory_pullback(m, &one->W, after->slip, after->press, &one->P, &one->bars, one->b, before->q);
     hold_pullback(m, one, &A->hold, after, before, tau_bar);
     step_wound_pullback(m, one, A->hold.wound, before->q, NULL);
+    leave_frames_pullback(m, &one->W, A->hold.V, NULL, NULL, one->seen, &one->P, one->b);
     way_pullback(m, one, A->hold.V, A->hold.rate, one->W.in.inv_h, before->q);
     solve_pullback(m, one, before->V, before, tau_bar);
-    hold_start_pullback(m, &A->hold, start->V, start->rate, before);
     correction_step_pullback(m, A, before, tau_bar);
+    enter_frames_pullback(m, &one->W, start, one->seen, &one->P, before);
+    hold_start_pullback(m, &A->hold, start->V, start->rate, before);
 }
 
 /// A step of one stage whose rates were projected: q' and the velocities nearest to the chords, from which the state then starts
@@ -332,7 +336,7 @@ KERNEL void projected_pullback(const lane_model *m, ladder_adjoint *A, const pos
     for (int k = 0; k < m->nwound; k++) A->chord_bar.wound[k] = after_bar->wound[k];
     for (int k = 0; k < m->nv && m->rubs; k++) A->chord_bar.z[k] = after_bar->z[k];
     if (m->ncontact) touching_pullback(m, A, before, &A->chord_bar, before_bar, tau_bar);
-    else position_pullback(m, &A->one, &A->chord_bar, before_bar, tau_bar);
+    else position_pullback(m, &A->one, before, &A->chord_bar, before_bar, tau_bar);
 }
 
 /// After ladder_prepare(): gradients by the state before the step, and added to tau_bar [nv], from those by the state after it.
@@ -340,17 +344,19 @@ KERNEL void ladder_pullback(const lane_model *m, ladder_adjoint *A, const positi
                             const state_bar *after_bar, const state_bar *before_bar, real *tau_bar)
 {
     const bool old = before_bar->old != NULL;
+    clear_seen(m, &A->one.W, A->one.seen);
     if (A->by_alpha) {
         if (m->ncontact)
             alpha_touching_pullback(m, &A->again.part.rule, before, &A->again.end, after->slip, &A->one, &A->lead, &A->hold,
                                     &A->alpha, after_bar, before_bar, tau_bar);
-        else alpha_pullback(m, &A->again.part.rule, before, &A->one, &A->alpha, after_bar, before_bar, tau_bar);
+        else alpha_pullback(m, &A->again.part.rule, before, after->V, &A->one, &A->alpha, after_bar, before_bar, tau_bar);
         clock_now(m, A->again.part.rule.h, 0), hold_wound(m, before->wound);
         begin_pullback(m, before, &A->again.id, &A->again.loads, &A->alpha, before_bar, tau_bar);
     } else if (before_bar->A) {
-        fold_restart(m, A->one.W.in.h, after_bar, &A->alpha);
+        clear_bar(m, before_bar);
+        fold_restart(m, A->one.W.in.h, after->V, after_bar, &A->one, &A->alpha);
         projected_pullback(m, A, before, after, &A->alpha.after, before_bar, tau_bar);
-        restart_pullback(m, A->one.W.in.h, after_bar, before_bar);
+        restart_pullback(m, A->one.W.in.h, after_bar, &A->one.W, before_bar);
     } else if (A->staged) {
         stage_bar bar;
         bar.q = before_bar->q, bar.tau = tau_bar, bar.slip = before_bar->slip;
@@ -369,7 +375,7 @@ KERNEL void ladder_pullback(const lane_model *m, ladder_adjoint *A, const positi
     } else {
         if (A->projected) projected_pullback(m, A, before, after, after_bar, before_bar, tau_bar);
         else if (m->ncontact) touching_pullback(m, A, before, after_bar, before_bar, tau_bar);
-        else position_pullback(m, &A->one, after_bar, before_bar, tau_bar);
+        else position_pullback(m, &A->one, before, after_bar, before_bar, tau_bar);
         for (int k = 0; k < m->nv && old; k++) before_bar->old_rate[k] = after_bar->old_rate[k];
         for (int k = 0; k < masses_of(m) && old; k++) before_bar->old[k] = after_bar->old[k];
     }

@@ -17,17 +17,22 @@
 #include "forces/joint_friction.h"
 #include "dynamics/tree_factor.h"
 #include "integrators/contact_adjoint.h"
+#include "integrators/frame_adjoint.h"
 #include "integrators/joint_terms.h"
 #include "integrators/motor_map.h"
 #include "integrators/collocation.h"
 #include "integrators/position_step.h"
 #include "integrators/pose_pullback.h"
+#include "integrators/turning_sweep.h"
 
 /// Scratch of one lane block.
 typedef struct {
     solve W;
     tree_factors F;
+    stages whole;  // the factors where the matrix is not symmetric (turning_sweep.h)
+    stage_sweep skew;
     pose_work P;
+    seen_bar *seen;       // [nbody] in models with frames
     real *x, *u, *y, *b;  // x [nq], others [nv]
     contact_bars bars;    // what the last pullback has left of contact points
 } position_adjoint;
@@ -39,6 +44,11 @@ KERNEL real position_factor(const lane_model *m, position_adjoint *A)
     evaluate(m, W);
     if (m->ncontact) add_terrain_bends(m, W);
     const real most = residual(m, W);
+    if (m->skew) {
+        one_stage_of(m, W, &A->whole);
+        stage_factor(m, &A->whole, &A->skew);
+        return most;
+    }
     A->F.T = W->now;
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
@@ -62,6 +72,7 @@ KERNEL real position_prepare(const lane_model *m, real h, const position_state *
     find_placements(m, before->q, W->start);
     W->in.x = A->x, W->in.u = A->u;
     set_step_size(W, h);
+    W->V = see_from_frames(m, before, W).V;
     clock_now(m, h, 1);
     start_step(m, W);
     for (int k = 0; k < m->nq; k++) A->x[k] = x[k];
@@ -154,9 +165,10 @@ FN void plain_pullback(const lane_model *m, const lane_body *b, const solve *W, 
 }
 
 /// The velocity against the current by which a drag, load k, acts in a solve. arm: of its point, at the solution
-FN vec3 held_slip(const solve *W, const lane_point_load *s, int k, vec3 arm)
+FN vec3 held_slip(const lane_model *m, const solve *W, const lane_point_load *s, int k, vec3 arm)
 {
     vec3 u = add(W->body[s->body].dp, sub(arm, W->held[k].arm));
+    u = way_of_load(m, W, s, u);
     if (W->drift) u = sub(u, mul_add(W->drift[s->body].p, W->drift[s->body].R, load3(s->point)));
     return sub(scale(u, W->in.drag), current_at(s, &W->held[k]));
 }
@@ -165,11 +177,12 @@ FN vec3 held_slip(const solve *W, const lane_point_load *s, int k, vec3 arm)
 /// torque's energy goes by the turn since then. By a turn at the start the gradient of y'r is, with the second derivative k of
 /// that energy and its gradient g by turns, -(k y + g x y / 2) in world axes as R_k sees them; of a torque in link axes, which
 /// turns along, -(k y - g x y / 2) as R does. An axial drag's axis is that of the start. Added to b [nv], negated.
-KERNEL void add_axes_rows(const lane_model *m, const solve *W, pose_work *A, real *b_)
+KERNEL void add_axes_rows(const lane_model *m, const solve *W, seen_bar *seen, pose_work *A, real *b_)
 {
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
-        const mat3 R_k = W->start[i].R, R = W->now[i].R;
+        const bool turning = W->turn.of && spins(b);
+        const mat3 R_k = chord_from(W, i), R = W->now[i].R;
         A->load[i] = wrench_zero();
         for (int k = b->load; k < b->loads_end; k++) {
             const lane_point_load *s = &m->loads[k];
@@ -179,13 +192,18 @@ KERNEL void add_axes_rows(const lane_model *m, const solve *W, pose_work *A, rea
                 A->load[i].n = add(A->load[i].n, cross(W->held[k].F, y));
             }
             if (s->flags & LOAD_AXIAL) {
-                const vec3 arm = mul(R, load3(s->point)), y = moved_point(A->motion[i], arm), x = held_slip(W, s, k, arm);
+                const vec3 arm = mul(R, load3(s->point)), y = moved_point(A->motion[i], arm), x = held_slip(m, W, s, k, arm);
                 const drag_force D = drag_of(s, W->held[k].axis, x, W->in.inv_h);
                 A->load[i].n = sub(A->load[i].n, drag_by_turn(s, &D, W->held[k].axis, x, y));
             }
             if (!(s->flags & LOAD_TURNS)) continue;
             const terms3 e = torque_terms(W->held[k].T, R_k, R);
             const vec3 y = tmul(R, A->motion[i].w), turned = scale(cross(e.g, y), rset(0.5)), k_y = smul(e.k, y);
+            if (turning) {
+                seen[i].from = mul_add(seen[i].from, R_k, add(k_y, turned));
+                if (follows) A->load[i].n = cross_add(A->load[i].n, W->held[k].T, mul(R_k, chart_velocity(axes_increment(R_k, R), y)));
+                continue;
+            }
             A->load[i].n = follows ? mul_add(A->load[i].n, R, sub(k_y, turned)) : mul_add(A->load[i].n, R_k, add(k_y, turned));
         }
     }
@@ -215,7 +233,7 @@ KERNEL void increments_pullback(const lane_model *m, position_adjoint *A, const 
 KERNEL void way_pullback(const lane_model *m, position_adjoint *A, const rate_pose *V, const real *rate, real s, real *q_bar)
 {
     add_pose_rows(m, A->W.now, V, s, &A->P, A->b);
-    add_pose_rows(m, A->W.start, V, negate(s), &A->P, q_bar);
+    add_chord_rows(m, &A->W, V, negate(s), A->seen, &A->P, q_bar);
     increments_pullback(m, A, rate, s, q_bar);
 }
 
@@ -245,10 +263,13 @@ KERNEL void aim_pullback(const lane_model *m, position_adjoint *A, real momentum
                          real *slack_bar, real *tau_bar)
 {
     const solve *W = &A->W;
-    tree_solve(m, &A->F, A->b, A->y);
+    if (m->skew) stage_solve_transposed(m, &A->whole, &A->skew, A->b, A->y);
+    else tree_solve(m, &A->F, A->b, A->y);
     joint_twists(m, W->now, A->y, A->P.motion);
     motion_pullback(m, A, momentum, V_bar, q_bar, rate_bar, slack_bar, tau_bar);
-    add_pose_rows(m, W->start, V_bar, W->in.inv_h, &A->P, q_bar);
+    add_chord_rows(m, W, V_bar, W->in.inv_h, A->seen, &A->P, q_bar);
+    couples_pullback(m, W, &A->P, A->seen);
+    if (m->nload) arcs_pullback(m, W, &A->P, A->seen);
     if (m->nload) add_drag_rows(m, W->now, W->start, W->held, W->in.drag, false, &A->P, q_bar);
     if (m->ncontact) add_contact_rows(m, W, &A->P, &A->bars, q_bar);
 }
@@ -330,9 +351,9 @@ KERNEL void solve_target_pullback(const lane_model *m, const position_adjoint *A
     for (int k = 0; k < m->nload && m->by_target; k++) {
         const lane_point_load *s = &m->loads[k];
         if (!s->motor) continue;
-        const mat3 R_k = W->start[s->body].R, R = W->now[s->body].R;
+        const mat3 R_k = chord_from(W, s->body), R = W->now[s->body].R;
         const twist y = A->P.motion[s->body];
-        const mat3 axes = S ? mat3_add_scaled(R_k, S->V[s->body].R, in->h) : R_k;
+        const mat3 axes = S ? mat3_add_scaled(R_k, S->V[s->body].R, in->h) : W->start[s->body].R;
         vec3 torque = push_torque(m, s, axes);
         if (S) {
             const mat3 V = S->V[s->body].R;
@@ -368,20 +389,22 @@ KERNEL void solve_pullback(const lane_model *m, position_adjoint *A, rate_pose *
 {
     aim_pullback(m, A, A->W.in.inv_h, V_bar, before->q, before->v, NULL, tau_bar);
     solve_target_pullback(m, A, NULL, before->q);
-    if (m->nload) add_axes_rows(m, &A->W, &A->P, before->q);
+    if (m->nload) add_axes_rows(m, &A->W, A->seen, &A->P, before->q);
 }
 
 /// After position_prepare(): gradients by the state before the step, and added to tau_bar [nv], from those by the state after it.
-KERNEL void position_pullback(const lane_model *m, position_adjoint *A, const state_bar *after, const state_bar *before,
-                              real *tau_bar)
+KERNEL void position_pullback(const lane_model *m, position_adjoint *A, const position_state *start, const state_bar *after,
+                              const state_bar *before, real *tau_bar)
 {
     const solve *W = &A->W;
     clock_now(m, W->in.h, 1);
     position_begin_pullback(m, A, after, before);
     step_wound_pullback(m, A, after->wound, before->q, NULL);
     step_bent_pullback(m, A, after->z, before->q);
+    leave_frames_pullback(m, W, after->V, NULL, NULL, A->seen, &A->P, A->b);
     way_pullback(m, A, after->V, after->v, W->in.inv_h, before->q);  // V' = (T(x) - T(q)) / h and rate' = u / h
     solve_pullback(m, A, before->V, before, tau_bar);
+    enter_frames_pullback(m, W, start, A->seen, &A->P, before);
 }
 
 #endif

@@ -121,7 +121,7 @@ KERNEL objective_value objective_at(const lane_model *m, const objective *F)
 KERNEL void objective_product(const lane_model *m, const objective *F, bool transposed, const real *y, real *out)
 {
     if (F->more) stage_product(m, &F->more->W, transposed, y, F->product, out);
-    else step_product(m, &F->one->W, y, F->product, out);
+    else step_product(m, &F->one->W, transposed, y, F->product, out);
 }
 
 /// Gradient g [n] at the iterate, after objective_at(): J_turn' M r, with the derivative J + [r]x / 2 of a ball's rows by its own

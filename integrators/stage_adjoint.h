@@ -17,6 +17,7 @@
 #include "dynamics/quaternion.h"
 #include "forces/joint_elements.h"
 #include "integrators/collocation.h"
+#include "integrators/frame_adjoint.h"
 #include "integrators/stage_tables.h"
 #include "integrators/stage_terms.h"
 #include "integrators/stage_contact_adjoint.h"
@@ -27,6 +28,14 @@
 #include "integrators/pose_pullback.h"
 #include "integrators/position_adjoint.h"
 
+/// Gradients by what a body that spins is seen from: by its frames as the step begins, by turns of R_k, by D_k, what they see of V; by a
+/// rate as they see it at the end of the step, and by turns there.
+typedef struct {
+    frame_bar begun;
+    vec3 start, end;
+    mat3 D, rate;
+} stage_seen;
+
 /// Scratch of one lane block.
 typedef struct {
     stage_work P;   // the step, its solution and the factors of J there
@@ -35,6 +44,8 @@ typedef struct {
     rate_pose *M;  // [bodies with mass]
     real *b, *y;   // [stages][nv]
     stage_touches touch;
+    frame_bar *frame;  // [nbody][stages] in models with frames
+    stage_seen *seen;  // [nbody] likewise
 } stage_adjoint;
 
 /// Gradients by what a step starts from: configuration, rates of joints and of poses, joint forces, bristles of contact points.
@@ -210,6 +221,115 @@ KERNEL void stage_thrust_pullback(const lane_model *m, const stage_adjoint *A, c
     }
 }
 
+// ---- what spins
+
+KERNEL void clear_stage_frames(const lane_model *m, stage_adjoint *A)
+{
+    const int s = A->P.W.table->stages;
+    for (int i = 0; i < m->nbody && A->P.W.frame; i++) {
+        for (int a = 0; a < s; a++) A->frame[i * s + a] = no_frame_bar();
+        A->seen[i].begun = no_frame_bar(), A->seen[i].start = A->seen[i].end = zero3(), A->seen[i].D = A->seen[i].rate = no_columns();
+    }
+}
+
+/// Of c weight (Q - R_k) with the gradient X by it: by the frame of body i at stage l, and by turns of R_k. Returns that by turns at the stage.
+FN vec3 way_of_axes_pullback(const lane_body *b, stage_adjoint *A, int i, int l, real weight, mat3 X)
+{
+    const stages *W = &A->P.W;
+    const int at = i * W->table->stages + l;
+    const mat3 R = W->body[at].T.R, by = scaled(X, weight);
+    A->seen[i].start = sub(A->seen[i].start, by_turn(W->start[i].R, by));
+    return by_turn(R, turned_back_pullback(b, &W->frame[at], R, by, &A->frame[at]));
+}
+
+/// Of velocities at the end of a step, gradients V by which become those by what frames do not see of them: adds to A->b.
+KERNEL void end_frames_pullback(const lane_model *m, stage_adjoint *A, rate_pose *V)
+{
+    const stages *W = &A->P.W;
+    const stage_table *t = W->table;
+    const int s = t->stages, last = s - 1;
+    if (!W->frame) return;
+    for (int i = 0, k = -1; i < m->nbody; i++) {
+        const lane_body *b = &m->bodies[i];
+        const turned_frame *f = &W->frame[i * s + last];
+        k += (b->flags & BODY_MASS) != 0;
+        if (!has_frame(b, W)) continue;
+        const mat3 R = W->body[i * s + last].T.R, X = columns_seen(b, &V[k]);
+        const mat3 turned = mat3_add_scaled(end_rate(b, &A->P, i).R, frame_rate(b, f, R), rset(-1));
+        A->seen[i].end = by_turn(R, frame_rate_pullback(b, f, R, X, &A->frame[i * s + last]));
+        A->seen[i].rate = turned_on_pullback(b, f, turned, X, &A->frame[i * s + last]);
+        V[k].R = moved_with(b, &V[k]);
+    }
+    for (int l = 0; l < s; l++) {
+        for (int i = 0; i < m->nbody; i++) {
+            const lane_body *b = &m->bodies[i];
+            A->Q.load[i] = wrench_zero();
+            if (!has_frame(b, W)) continue;
+            A->Q.load[i].n = way_of_axes_pullback(b, A, i, l, rset(t->d[last][l]) * W->in.inv_h, A->seen[i].rate);
+            if (l == last) A->Q.load[i].n = add(A->Q.load[i].n, A->seen[i].end);
+        }
+        add_joint_rows(m, A->at + l * m->nbody, A->Q.load, A->b + l * m->nv);
+    }
+}
+
+/// Of stage a of body i, with the virtual turn w: what is seen from its frames is taken off its momentum M, and goes on through these.
+FN void stage_seen_pullback(const lane_model *m, const lane_body *b, stage_adjoint *A, int i, int a, vec3 w, rate_pose *M)
+{
+    const stages *W = &A->P.W;
+    const stage_table *t = W->table;
+    const int s = t->stages;
+    const turned_frame *f = &W->frame[i * s + a];
+    frame_bar *const g = &A->frame[i * s + a];
+    const mat3 R = W->body[i * s + a].T.R, R_k = W->start[i].R, turned = skew_times(w, R);
+    const mat3 S = columns_of_sym(is_top(b) ? mass_of_top(b).S : load_sym(given(b)->S)), X = mmul(turned_back(b, f, turned), S);
+    const real k2 = W->in.k2, hV = rset(t->hV[a]);
+    turned_frame begun;
+    frame_of(b, R_k, W->V[i].R, rset(0), &begun);
+    mat3 rate = scaled(mat3_add_scaled(W->V[i].R, frame_rate(b, &begun, R_k), rset(-1)), negate(hV * W->in.h));
+    for (int l = 0; l < s; l++) {
+        rate = mat3_add(rate, mat3_scaled_difference(axes_seen(b, W, s, i, l), R_k, rset(t->h[a][l])));
+        way_of_axes_pullback(b, A, i, l, rset(-t->h[a][l]) * k2, X);
+    }
+    M->R = mat3_add_scaled(M->R, mmul(turned, S), rset(-1));
+    A->seen[i].D = mat3_add_scaled(A->seen[i].D, X, hV * W->in.inv_h);
+    turned_back_pullback(b, f, turned, scaled(mmul(rate, S), negate(k2)), g);
+    if (b->flags & (BODY_ROUND | BODY_TOP)) {
+        const mat3 D = axes_rate(b, W, s, i, a), by = turned_on_pullback(b, f, D, frame_couple_pullback(b, f, R, D, w, g), g);
+        for (int l = 0; l < s; l++) way_of_axes_pullback(b, A, i, l, rset(t->d[a][l]) * W->in.inv_h, by);
+    } else if (m->skew && tilts(b)) {
+        const vec3 axis = own_axis(b), z = mul(R, axis), r = axis_rate(b, W, s, i, a), across = sub_scaled(w, z, dot(w, z));
+        g->r = sub(g->r, scale(axis, axial_momentum(b, axis) * dot(across, r)));
+        double sum = 0;
+        for (int l = 0; l < s; l++) sum += t->d[a][l];
+        const vec3 by = scale(across, axial_momentum(b, f->r) * rset(sum) * W->in.inv_h);
+        A->seen[i].start = cross_add(A->seen[i].start, mul(R_k, axis), by);
+    }
+}
+
+/// Afterwards: gradients by frames go on to what they are made of.
+KERNEL void start_frames_pullback(const lane_model *m, stage_adjoint *A, const stage_bar *bar)
+{
+    const stages *W = &A->P.W;
+    const int s = W->table->stages;
+    if (!W->frame) return;
+    for (int i = 0, k = -1; i < m->nbody; i++) {
+        const lane_body *b = &m->bodies[i];
+        stage_seen *const g = &A->seen[i];
+        const mat3 R = W->start[i].R, V = W->V[i].R;
+        A->Q.load[i] = wrench_zero();
+        k += (b->flags & BODY_MASS) != 0;
+        if (!has_frame(b, W)) continue;
+        turned_frame begun;
+        frame_of(b, R, V, rset(0), &begun);
+        vec3 n = add(g->start, by_turn(R, frame_rate_pullback(b, &begun, R, scaled(g->D, rset(-1)), &g->begun)));
+        mat3 by_V = mat3_add(g->D, frame_pullback(b, R, V, rset(0), &g->begun, &n));
+        for (int a = 0; a < s; a++)
+            by_V = mat3_add(by_V, frame_pullback(b, R, V, rset(W->table->c[a]) * W->in.h, &A->frame[i * s + a], &n));
+        bar->V[k].R = mat3_add(bar->V[k].R, by_V), A->Q.load[i].n = n;
+    }
+    add_joint_rows(m, W->start, A->Q.load, bar->q);
+}
+
 /// From the gradients by the stages, A->b, those by what the step starts from, added to `bar`.
 KERNEL void rows_pullback(const lane_model *m, stage_adjoint *A, const stage_bar *bar)
 {
@@ -227,6 +347,7 @@ KERNEL void rows_pullback(const lane_model *m, stage_adjoint *A, const stage_bar
             const lane_body *b = &m->bodies[i];
             if (!(b->flags & BODY_MASS)) continue;
             A->M[k] = times_mass(b, moved_by(A->Q.motion[i], T[i].R));
+            if (has_frame(b, W)) stage_seen_pullback(m, b, A, i, a, A->Q.motion[i].w, &A->M[k]);
             bar->V[k] = columns_add_scaled(bar->V[k], A->M[k], rset(t->hV[a]) * W->in.inv_h);
             k++;
         }
@@ -245,6 +366,7 @@ KERNEL void rows_pullback(const lane_model *m, stage_adjoint *A, const stage_bar
         } else
             for (int a = 0; a < s; a++) stage_terms1_pullback(m, b, W, a, y + a * m->nv, bar);
     }
+    start_frames_pullback(m, A, bar);
 }
 
 /// The gradient by the stages, A->b, where it begins.
@@ -253,6 +375,7 @@ KERNEL void stage_begin_pullback(const lane_model *m, stage_adjoint *A, const st
     const int last = A->P.W.table->stages - 1;
     for (int k = 0; k < last * m->nv; k++) A->b[k] = rset(0);
     for (int k = 0; k < m->nv; k++) A->b[last * m->nv + k] = after->q[k];
+    clear_stage_frames(m, A);
 }
 
 /// After stage_prepare() and stage_begin_pullback(): added to `bar`, the gradients by what the step starts from, from those by the
@@ -263,7 +386,9 @@ KERNEL void stage_pullback(const lane_model *m, stage_adjoint *A, const state_ba
     const stage_table *t = W->table;
     const int s = t->stages, last = s - 1;
     real *const end = A->b + last * m->nv;
-    weighted_pullback(m, A, t->d[last], after->v, after->V, bar->q);
+    for (int k = 0; k < masses_of(m); k++) A->M[k] = after->V[k];
+    end_frames_pullback(m, A, A->M);
+    weighted_pullback(m, A, t->d[last], after->v, A->M, bar->q);
     double secant[MOST_STAGES] = {0};
     if (t->old > 0) {
         secant[last] = 1 / t->old, secant[last - 1] = -1 / t->old;
@@ -309,6 +434,7 @@ KERNEL void old_pullback(const lane_model *m, stage_adjoint *A, const real *old_
     double chord[MOST_STAGES] = {0};
     chord[last] = 1;
     for (int k = 0; k < s * m->nv; k++) A->b[k] = rset(0);
+    clear_stage_frames(m, A);
     weighted_pullback(m, A, chord, old_rate, old, bar->q);
     for (int i = 0; i < m->nbody; i++) {
         const int j = m->bodies[i].vadr;

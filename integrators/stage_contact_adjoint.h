@@ -9,7 +9,8 @@
 ///     F_a = P_a (U_a + r e_a)                     how it slides
 ///     s_a = P_a (z + X_a - X_0 + r h sum_l A_al e_l),     g_a = g(s_a + t F_a, m l_a),     l_a = l(gap_a, n_a.U_a)
 ///
-/// all that a point does is a function of X_l, R_l and z. The virtual motion y (stage_adjoint.h), with the velocity v_a of the middle
+/// all that a point does is a function of X_l, R_l and z. Of what spins, e_a has the axes Q_l that its frames see in the place of R_l, and
+/// f_a x the frames' angular velocity besides. The virtual motion y (stage_adjoint.h), with the velocity v_a of the middle
 /// and the turn w_a, makes y'r = sum_a g_a.(v_a - r w_a x f_a) - l_a n_a.v_a of it. (docs/theory.md 5.5)
 #ifndef CATENA_STAGE_CONTACT_ADJOINT_H
 #define CATENA_STAGE_CONTACT_ADJOINT_H
@@ -18,6 +19,7 @@
 #include "dynamics/lane_model.h"
 #include "dynamics/spatial.h"
 #include "integrators/contact_adjoint.h"
+#include "integrators/frame_adjoint.h"
 #include "integrators/pose_pullback.h"
 #include "integrators/stage_residual.h"
 #include "integrators/stage_tables.h"
@@ -34,6 +36,7 @@ typedef struct {
 typedef struct {
     wrench *load;  // [stages + 1][nbody] gradients by poses: at the stages, and at the start
     twist *moves;  // [stages][nbody] the virtual motion
+    frame_bar *frame;  // [nbody][stages] gradients by what bodies that spin are seen from
 } stage_touches;
 
 FN void clear_touch_bars(stage_touch_bar *B, int s)
@@ -48,27 +51,34 @@ FN vec3 stage_bend(const lane_model *m, const stages *W, int k, int a)
     const lane_point_load *p = &m->loads[k];
     const stage_load *of = &W->point[k * t->stages];
     vec3 x = add(W->slip[p->contact], of[a].u);
-    for (int l = 0; l < t->stages; l++) x = add_scaled(x, of[l].axis, rset(t->a[a][l]) * W->in.h * p->radius);
+    for (int l = 0; l < t->stages; l++) {
+        const vec3 rate = surface_rate(&m->bodies[p->body], W, p->body, of, l, face_of(m, p, add(W->held[k].gap, of[l].u)));
+        x = add_scaled(x, rate, rset(t->a[a][l]) * W->in.h * p->radius);
+    }
     return x;
 }
 FN vec3 stage_slide(const lane_model *m, const stages *W, int k, int a)
 {
+    const lane_point_load *p = &m->loads[k];
     const stage_load *of = &W->point[k * W->table->stages];
-    return add_scaled(load_rate(W, of, a), of[a].axis, m->loads[k].radius);
+    const vec3 rate = surface_rate(&m->bodies[p->body], W, p->body, of, a, face_of(m, p, add(W->held[k].gap, of[a].u)));
+    return add_scaled(load_rate(W, of, a), rate, p->radius);
 }
 
 /// Of b by P x, P the projection along the plane of normal f: adds the gradient by f.
 FN void plane_pullback(vec3 f, vec3 x, vec3 b, vec3 *face) { *face = sub_scaled(sub_scaled(*face, b, dot(f, x)), x, dot(f, b)); }
 
-/// Of what contact point k is at the stages, B [stages]: adds the gradients by its poses to `load` of its body, and by the bristles
-/// it began with to *slip.
-KERNEL void touch_stages_pullback(const lane_model *m, const stages *W, int k, const stage_touch_bar *B, wrench *load, vec3 *slip)
+/// Of what contact point k is at the stages, B [stages]: adds the gradients by its poses to A->load of its body, by what that is seen from
+/// to A->frame, and by the bristles it began with to *slip.
+KERNEL void touch_stages_pullback(const lane_model *m, const stages *W, int k, const stage_touch_bar *B, const stage_touches *A, vec3 *slip)
 {
+    wrench *const load = A->load;
     const stage_table *t = W->table;
     const int s = t->stages;
     const lane_point_load *p = &m->loads[k];
     const stage_load *of = &W->point[k * s];
     const stage_body *body = &W->body[p->body * s];
+    const lane_body *b = &m->bodies[p->body];
     const real h = W->in.h, inv_h = W->in.inv_h, r = p->radius;
     const mat3 R_k = W->start[p->body].R;
     vec3 X[MOST_STAGES], e[MOST_STAGES], f[MOST_STAGES], face[MOST_STAGES], n_bar[MOST_STAGES], turn[MOST_STAGES];
@@ -103,15 +113,26 @@ KERNEL void touch_stages_pullback(const lane_model *m, const stages *W, int k, c
         e[a] = add_scaled(e[a], slides, r);
     }
     for (int a = 0; a < s; a++) {
-        const vec3 seen = tmul(body[a].T.R, e[a]), at_start = mul(R_k, seen);
+        const vec3 seen = tmul(axes_seen(b, W, s, p->body, a), e[a]), at_start = mul(R_k, seen);
         turn[a] = add(turn[a], cross(of[a].axis, e[a]));
         for (int i = 0; i < s; i++) {
             const real d = rset(t->d[a][i]) * inv_h;
-            const vec3 at = mul(body[i].T.R, seen);
+            const vec3 at = mul(axes_seen(b, W, s, p->body, i), seen);
             turn[i] = sub_scaled(turn[i], cross(f[a], at), d);
             turn_start = add_scaled(turn_start, cross(f[a], at_start), d);
             face[a] = add_scaled(face[a], sub(at, at_start), d);
         }
+    }
+    for (int a = 0; a < s && has_frame(b, W); a++) {
+        const turned_frame *F = &W->frame[p->body * s + a];
+        frame_bar *const g = &A->frame[p->body * s + a];
+        const mat3 R = body[a].T.R;
+        const vec3 n = is_wheel(b) ? turn[a] : mul(F->E, turn[a]), by_spin = cross(e[a], f[a]);
+        g->E = sub(g->E, n);
+        if (!is_top(b)) g->F = sub(g->F, tmul(R, n));
+        g->l = add(g->l, by_spin), g->r = add(g->r, tmul(R, by_spin));
+        face[a] = cross_add(face[a], frame_spin(F, R), e[a]);
+        turn[a] = cross_add(n, mul(R, F->r), by_spin);
     }
     for (int a = 0; a < s; a++) {
         wrench *const to = &load[a * m->nbody + p->body];
@@ -153,7 +174,7 @@ KERNEL void stage_contact_rows(const lane_model *m, const stages *W, const stage
             const vec3 v = moved_point(xi, c.arm);
             B[a].g = sub(scale(cross(xi.w, c.face), p->radius), v), B[a].l = dot(c.n, v);
         }
-        touch_stages_pullback(m, W, k, B, A->load, &slip[p->contact]);
+        touch_stages_pullback(m, W, k, B, A, &slip[p->contact]);
     }
     add_joint_rows(m, W->start, A->load + s * m->nbody, q_bar);
 }
@@ -185,7 +206,7 @@ KERNEL void stage_memory_pullback(const lane_model *m, const stages *W, const st
         add_by_contact(m, p, sel(rests, K.friction, rset(0)), sel(rests, K.grip, rset(0)), rset(0));
         clear_touch_bars(B, s);
         B[last].s = sel3(rests, K.s, zero3()), B[last].l = sel(rests, press[p->contact] + K.l, rset(0));
-        touch_stages_pullback(m, W, k, B, A->load, &slip_bar[p->contact]);
+        touch_stages_pullback(m, W, k, B, A, &slip_bar[p->contact]);
     }
     stage_touch_rows(m, W, A, at, b, q_bar);
 }

@@ -147,7 +147,7 @@ KERNEL void stage_touch_books(const lane_model *m, const stages *W, const stage_
             by_grip = fmadd(c * rset(t->b[a]) * W->in.h * depth_of(e.gap), dot(e.n, load_rate(W, of, a)), by_grip);
         }
         add_by_contact(m, p, o, by_grip, o);
-        touch_stages_pullback(m, W, k, B, A->load, &slip_bar[p->contact]);
+        touch_stages_pullback(m, W, k, B, A, &slip_bar[p->contact]);
         wrench *const start = &A->load[s * m->nbody + p->body];
         const vec3 n = stand_of(m, p, W->held[k].gap).n;
         *start = wrench_add(*start, force_at(W->held[k].arm, scale(n, c * p->grip * depth_of(before))));

@@ -88,9 +88,9 @@ FN mat3 axes_seen(const lane_body *b, const stages *W, int s, int i, int a)
 }
 
 /// R S in the shape that products with other rotations need: S R', by columns.
-FN mat3 turned_moment(const lane_body *b, mat3 R)
+FN mat3 turned_moment(const lane_body *b, const stages *G, mat3 R)
 {
-    const sym3 S = b->flags & BODY_TOP && is_top(b) ? mass_of_top(b).S : load_sym(given(b)->S);
+    const sym3 S = b->flags & BODY_TOP && is_top(b) && has_frame(b, G) ? mass_of_top(b).S : load_sym(given(b)->S);
     const mat3 Rt = transposed(R);
     mat3 W;
     W.x = smul(S, Rt.x), W.y = smul(S, Rt.y), W.z = smul(S, Rt.z);
@@ -133,7 +133,7 @@ KERNEL void start_stages(const lane_model *m, stages *W, real h)
         s->cV = scale(mul(V, load3(given(b)->h)), h);
         if (has_frame(b, W)) V = enter_stage_frames(b, W, i, R, V, h);
         V.x = scale(V.x, h), V.y = scale(V.y, h), V.z = scale(V.z, h);
-        s->W = turned_moment(b, R), s->WV = turned_moment(b, V);
+        s->W = turned_moment(b, W, R), s->WV = turned_moment(b, W, V);
         s->c = mul(R, load3(given(b)->h));
         s->e = scale(W->V[i].p, h);
     }
@@ -159,7 +159,7 @@ FN void stage_place(const lane_model *m, const lane_body *b, stages *W, int s, i
     }
     t->dp = dp;
     if (!(f.flags & BODY_MASS)) return;
-    t->W = turned_moment(b, axes_seen(b, W, s, i, a));
+    t->W = turned_moment(b, W, axes_seen(b, W, s, i, a));
     t->c = mul(R, load3(given(b)->h));
 }
 
@@ -209,8 +209,8 @@ FN vec3 frame_couple_at(const lane_body *b, const stages *W, int s, int i, int a
     return frame_couple(b, &W->frame[i * s + a], W->body[i * s + a].T.R, axes_rate(b, W, s, i, a));
 }
 
-/// What a turn of a ball or a top at stage l makes of the moment at stage a, by rows: of what the frames do and, at other stages, of
-/// its inertia.
+/// What a turn of a ball or a top at stage l makes of the moment at stage a, by rows: of what the frames do, of its inertia at
+/// other stages, and of the way of its centre of mass.
 FN mat3 stage_frame_block(const lane_body *b, const stages *W, int s, int i, int a, int l)
 {
     const turned_frame *f = &W->frame[i * s + a];
@@ -224,9 +224,8 @@ FN mat3 stage_frame_block(const lane_body *b, const stages *W, int s, int i, int
         const mat3 turned = skew_times(e[k], o[l].T.R), none = mat3_scaled_difference(R, R, zero);
         const mat3 on = turned_on(b, f, turned_back(b, &W->frame[i * s + l], turned)), dD = mat3_scaled_difference(on, none, d);
         c[k] = couple_change(b, f, R, D, a == l ? turned : none, dD);
-        if (a == l) continue;
-        c[k] = add_scaled(c[k], moment_of_columns(R, on, M.S), h);
         if (!(b->flags & BODY_PINNED)) c[k] = add_scaled(c[k], cross(o[a].c, cross(e[k], o[l].c)), h / given(b)->mass);
+        if (a != l) c[k] = add_scaled(c[k], moment_of_columns(R, on, M.S), h);
     }
     mat3 A;
     A.x = vec(c[0].x, c[1].x, c[2].x), A.y = vec(c[0].y, c[1].y, c[2].y), A.z = vec(c[0].z, c[1].z, c[2].z);
@@ -375,7 +374,7 @@ FN void stand_on_surface(const lane_model *m, const stages *W, int k)
         const vec3 n = face[a] = face_of(m, s, add(W->held[k].gap, of[a].u));
         vec3 x = zero3();
         for (int l = 0; l < t->stages; l++)
-            x = add_scaled(x, sub(mul(R_k, tmul(W->body[s->body * t->stages + l].T.R, n)), n), rset(t->d[a][l]) * W->in.inv_h);
+            x = add_scaled(x, sub(mul(R_k, tmul(axes_seen(b, W, t->stages, s->body, l), n)), n), rset(t->d[a][l]) * W->in.inv_h);
         of[a].axis = mul(axes_seen(b, W, t->stages, s->body, a), tmul(R_k, x));
         of[a].F = along_ground(n, add_scaled(load_rate(W, of, a), surface_rate(b, W, s->body, of, a, n), s->radius));
     }

@@ -201,6 +201,14 @@ FN void add_slip_blocks(const stages *W, const lane_point_load *load, const stag
     add_outer_block(P, w, force_at(of[a].arm, drag_slope(D, t, of[a].shear)), force_at(of[a].arm, up));
 }
 
+/// What x by turns of Q and y by the velocity of the frame make by turns of body i at stage l: E x + R r x y.
+FN vec3 turns_seen(const lane_body *b, const stages *W, int i, int l, vec3 x, vec3 y)
+{
+    const int at = i * W->table->stages + l;
+    const turned_frame *f = &W->frame[at];
+    return cross_add(is_wheel(b) ? x : mul(f->E, x), mul(W->body[at].T.R, f->r), y);
+}
+
 /// How bristles and their rate together, s + t s', of contact point k at stage a go along the tangent t by the motion at stage l.
 FN wrench slide_column(const lane_model *m, const stages *W, int k, int a, int l, vec3 face, vec3 t)
 {
@@ -216,7 +224,9 @@ FN wrench slide_column(const lane_model *m, const stages *W, int k, int a, int l
     rolls = mul(R_l, rolls);
     for (int i = 0; i < table->stages; i++)
         rolls = add_scaled(rolls, mul(R_l, tmul(axes_seen(b, W, table->stages, load->body, i), t)), rset(table->a[a][i] * table->d[i][l]));
-    const vec3 turns = add_scaled(cross(rolls, face), cross(at->axis, t), fmadd(h, rset(table->a[a][l]), tau * own));
+    const real own_rate = fmadd(h, rset(table->a[a][l]), tau * own);
+    vec3 turns = add_scaled(cross(rolls, face), cross(at->axis, t), own_rate);
+    if (has_frame(b, W)) turns = turns_seen(b, W, load->body, l, turns, scale(cross(t, face), own_rate));
     wrench w;
     w.n = add_scaled(scale(cross(at->arm, t), e), turns, load->radius), w.f = scale(t, e);
     return w;
@@ -246,22 +256,27 @@ FN void add_face_blocks(const lane_model *m, const stages *W, int k, int s, int 
     const lane_point_load *load = &m->loads[k];
     const stage_table *table = W->table;
     const stage_load *of = &W->point[k * s];
-    const stage_body *body = &W->body[load->body * s];
+    const lane_body *b = &m->bodies[load->body];
     const mat3 R_k = W->start[load->body].R;
     const friction_law *const F = &t->rub;
     const real h = W->in.h, tau = m->relaxation, r = load->radius;
     const vec3 y = add_scaled(t->s, of[a].F, tau);
-    vec3 x = add_scaled(add(W->slip[load->contact], of[a].u), add_scaled(load_rate(W, of, a), of[a].axis, r), tau);
-    for (int l = 0; l < s; l++) x = add_scaled(x, of[l].axis, rset(table->a[a][l]) * h * r);
+    vec3 x = add_scaled(add(W->slip[load->contact], of[a].u), add_scaled(load_rate(W, of, a), surface_rate(b, W, load->body, of, a, t->face), r), tau);
     vec3 off[MOST_STAGES];
-    for (int l = 0; l < s; l++) off[l] = sub(face_of(m, load, add(W->held[k].gap, of[l].u)), t->face);
+    mat3 Q[MOST_STAGES];
+    for (int l = 0; l < s; l++) {
+        const vec3 face = face_of(m, load, add(W->held[k].gap, of[l].u));
+        off[l] = sub(face, t->face), Q[l] = axes_seen(b, W, s, load->body, l);
+        x = add_scaled(x, surface_rate(b, W, load->body, of, l, face), rset(table->a[a][l]) * h * r);
+    }
     for (int l = 0; l < s; l++) {
         const vec3 ways[2] = {F->t1, F->t2};
         for (int j = 0; j < 2; j++) {
             wrench column = wrench_zero(), row = force_at(sub_scaled(t->arm, t->face, r), scale(ways[j], j ? F->k2 : F->k1));
             for (int i = 0; i < s; i++)
-                column.n = add_scaled(column.n, cross(mul(body[l].T.R, tmul(body[i].T.R, ways[j])), off[i]),
-                                      r * rset(table->a[a][i] * table->d[i][l]));
+                column.n = add_scaled(column.n, cross(mul(Q[l], tmul(Q[i], ways[j])), off[i]), r * rset(table->a[a][i] * table->d[i][l]));
+            if (has_frame(b, W))
+                column.n = turns_seen(b, W, load->body, l, column.n, scale(cross(ways[j], off[l]), r * h * rset(table->a[a][l])));
             add_outer_block(P + width * 6 * a + 6 * l, width, row, column);
         }
         sym3 H;
@@ -271,9 +286,10 @@ FN void add_face_blocks(const lane_model *m, const stages *W, int k, int s, int 
         for (int j = 0; j < 3; j++) {
             vec3 turns = zero3();
             for (int i = 0; i < s; i++)
-                turns = add_scaled(turns, sub(tmul(body[i].T.R, column[j]), tmul(R_k, column[j])),
-                                   rset(table->d[l][i]) * W->in.inv_h);
-            vec3 bends = scale(mul(body[l].T.R, turns), r * e);  // bristles and their rate, before they are projected
+                turns = add_scaled(turns, sub(tmul(Q[i], column[j]), tmul(R_k, column[j])), rset(table->d[l][i]) * W->in.inv_h);
+            turns = mul(Q[l], turns);
+            if (has_frame(b, W)) turns = cross_add(turns, column[j], frame_spin(&W->frame[load->body * s + l], W->body[load->body * s + l].T.R));
+            vec3 bends = scale(turns, r * e);  // bristles and their rate, before they are projected
             if (l == a) bends = sub_scaled(bends, column[j], dot(t->face, x));
             vec3 g = add_scaled(scale(F->t1, F->k1 * dot(F->t1, bends)), F->t2, F->k2 * dot(F->t2, bends));
             if (l == a) g = sub_scaled(g, t->face, F->k2 * dot(column[j], y));

@@ -80,14 +80,18 @@ FN bool spins(const lane_body *b)
     return (b->flags & (BODY_SYMMETRIC | BODY_ROUND | BODY_TOP)) && (is_wheel(b) || is_round(b) || is_top(b));
 }
 
-/// The axis of a wheel, world axes.
-FN vec3 wheel_axis(const lane_body *b, mat3 R) { return b->kind == JOINT_REVOLUTE ? R.z : mul(R, lengths3(given(b)->axis)); }
+/// The axis of a wheel, body axes, and world axes.
+FN vec3 own_axis(const lane_body *b)
+{
+    return b->kind == JOINT_REVOLUTE ? vec(rset(0), rset(0), rset(1)) : lengths3(given(b)->axis);
+}
+FN vec3 wheel_axis(const lane_body *b, mat3 R) { return b->kind == JOINT_REVOLUTE ? R.z : mul(R, own_axis(b)); }
 
 /// I w of a wheel, r its angular velocity about its axis, body axes.
 FN real axial_momentum(const lane_body *b, vec3 r)
 {
     if (b->kind == JOINT_REVOLUTE) return given(b)->I[2] * r.z;
-    return dot(lengths3(given(b)->axis), smul(load_sym(given(b)->I), r));
+    return dot(own_axis(b), smul(load_sym(given(b)->I), r));
 }
 
 /// M [s]
@@ -160,23 +164,29 @@ FN void rates_of_top(const ldl3 *I, mat3 R, vec3 L, turned_frame *f)
     f->l = mul(R, W), f->a = mul(R, ldl_solve(*I, cross(L, W)));
 }
 
+/// The number of parts in which turn_top() goes, rounded.
+enum { MOST_TOP_PARTS = 512 };
+FN real parts_of_top(const ldl3 *I, vec3 L, real t)
+{
+    const real magic = rset(NEAREST_WHOLE);
+    const vec3 W = ldl_solve(*I, L);
+    real parts = fmadd(root(dot(W, W)), magnitude(t) * rset(25), rset(0.5)) + magic;
+    parts = parts - magic;
+    parts = sel(lt(parts, rset(1)), rset(1), parts);
+    return sel(lt(rset(MOST_TOP_PARTS), parts), rset(MOST_TOP_PARTS), parts);
+}
+
 /// The free motion of a top from the axes R and the momentum L, both as the step begins, L in body axes: over the time t, in parts of
 /// at most 0.04 rad by the Runge-Kutta method of order 4 for its turn z and L.
 FN turned_frame turn_top(const ldl3 *inertia, mat3 R, vec3 L, real t)
 {
-    enum { MOST_PARTS = 512 };
     const ldl3 I = *inertia;
-    const real half = rset(0.5), sixth = rset(1. / 6), magic = rset(NEAREST_WHOLE);
-    const vec3 start = L, W_k = ldl_solve(I, L);
-    real parts = fmadd(root(dot(W_k, W_k)), magnitude(t) * rset(25), half) + magic;  // rounded
-    parts = parts - magic;
-    parts = sel(lt(parts, rset(1)), rset(1), parts);
-    parts = sel(lt(rset(MOST_PARTS), parts), rset(MOST_PARTS), parts);
-    const real k = t / parts;
+    const real half = rset(0.5), sixth = rset(1. / 6), parts = parts_of_top(&I, L, t), k = t / parts;
+    const vec3 start = L;
     quat z;
     z.w = rset(1), z.x = z.y = z.z = rset(0);
     vec3 way = zero3();
-    for (int n = 0; n < MOST_PARTS; n++) {
+    for (int n = 0; n < MOST_TOP_PARTS; n++) {
         const mask goes = lt(rset(n), parts);
         if (!any_of(goes)) break;
         vec3 l[4], w[4], x = L;
@@ -242,7 +252,7 @@ FN turned_frame frame_of(const lane_body *b, mat3 R, mat3 V, real t, turned_fram
         f.F.x = vec(cs, sn, o), f.F.y = vec(negate(sn), cs, o), f.F.z = vec(o, o, rset(1));
         f.way = scale(R.z, f.r.z * t);
     } else if (is_wheel(b)) {
-        const vec3 a = lengths3(given(b)->axis);
+        const vec3 a = own_axis(b);
         f.r = scale(a, dot(a, rate_of_axes(R, V)));
         f.F = quat_rotation(quat_exp(scale(f.r, t))), f.way = mul(R, scale(f.r, t));
     } else {

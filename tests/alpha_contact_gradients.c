@@ -16,7 +16,7 @@
 static ctn_batch_config config_of(double dt)
 {
     ctn_batch_config cfg = ctn_batch_config_default();
-    cfg.method = CTN_ALPHA, cfg.dt = dt, cfg.tolerance = 1e-13;
+    cfg.method = CTN_ALPHA, cfg.dt = dt, cfg.tolerance = 1e-15;
     return cfg;
 }
 

@@ -65,6 +65,9 @@ static stage_adjoint layout_stage_adjoint(const lane_model *m, int s_, arena *a)
     w.M = TAKE(a, n, rate_pose);
     w.b = TAKE(a, s * nv, real);
     w.y = TAKE(a, s * nv, real);
+    w.frame = TAKE(a, m->spins ? s * n : 0, frame_bar);
+    w.seen = TAKE(a, m->spins ? n : 0, stage_seen);
+    w.touch.frame = w.frame;
     w.touch.load = TAKE(a, m->ncontact ? (s + 1) * n : 0, wrench);
     w.touch.moves = TAKE(a, m->ncontact ? s * n : 0, twist);
     return w;
@@ -92,7 +95,12 @@ static position_adjoint layout_position_adjoint(const lane_model *m, arena *a)
     w.W = layout_solve(m, a);
     w.W.watch = NULL;
     w.F = layout_factors(m, a);
+    if (m->skew) {
+        const stage_adjoint one = layout_stage_adjoint(m, 1, a);
+        w.whole = one.P.W, w.skew = one.P.sweep;
+    }
     w.P = layout_pose((size_t)m->nbody, a);
+    w.seen = w.bars.seen = TAKE(a, m->spins ? (size_t)m->nbody : 0, seen_bar);
     w.x = TAKE(a, (size_t)m->nq, real);
     real **const vectors[] = {&w.u, &w.y, &w.b};
     for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++) *vectors[k] = TAKE(a, nv, real);
@@ -110,6 +118,7 @@ static ladder_adjoint layout_ladder(const lane_model *m, const ctn_batch_config 
     if (m->ncontact) {
         const size_t n = (size_t)m->nbody;
         w.lead = layout_position_adjoint(m, a), w.lead_V = TAKE(a, n, rate_pose);
+        w.lead.seen = w.lead.bars.seen = w.one.seen;  // both solves see the same
         w.hold.kept = TAKE(a, n, kept_motion), w.hold.c = TAKE(a, n, real);
         w.hold.V = TAKE(a, n, rate_pose), w.hold.rate = TAKE(a, nv, real);
         w.hold.wound = TAKE(a, (size_t)m->nwound, real);
