@@ -287,7 +287,7 @@ KERNEL void couples_pullback(const lane_model *m, const solve *W, const pose_wor
             base.R = scaled(frame_couple_pullback(b, &f->at, R, D, w, &g->at), negate(f->rate));
         } else {
             const vec3 axis = own_axis(b), z = mul(R, axis), from = mul(f->base, axis);
-            g->at.r = sub(g->at.r, scale(axis, axial_momentum(b, axis) * f->rate * dot(w, gyrostat_couple(rset(1), z, from))));
+            g->at.r = sub(g->at.r, scale(axis, axial_momentum(b, axis) * f->rate * dot(w, gyrostat_couple(rset(1), f->whole, z, from))));
             add_outer(&base, scale(sub_scaled(w, z, dot(z, w)), f->couple), axis);
         }
         g->base = mat3_add(g->base, base.R), g->from = add(g->from, by_turn(f->from, base.R));
