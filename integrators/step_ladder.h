@@ -28,9 +28,12 @@ KERNEL mask start_old(const lane_model *m, const ctn_batch_config *cfg, position
     if (!any_of(fresh)) return fresh;
     stage_work *Q = &P->more;
     stages *G = &Q->W;
+    turned_frame *const frame = G->frame;
+    G->frame = NULL;  // what goes on by chords
     enter_rung(m, &radau3, false, S, P);
     start_stages(m, G, rset(-old) * P->one.W.in.h);
     const mask ok = solve_newton(m, cfg, S, fresh, P, count);
+    G->frame = frame;
     const int last = G->table->stages - 1;
     const real inv_h = G->in.inv_h;
     for (int i = 0; i < m->nbody; i++) {
@@ -70,7 +73,7 @@ KERNEL mask position_step(const lane_model *m, const ctn_batch_config *cfg, posi
         mask todo = running;
         const stage_table *table;
         int failed = 0;
-        frame_mode mode = FRAMED;
+        int mode = carries_old(cfg) ? BY_CHORDS : FRAMED;
         clock_part(m, m->dt * H.here);
         begin_part(m, cfg, m->dt * H.size, S, P, running);
         do {
@@ -89,8 +92,7 @@ KERNEL mask position_step(const lane_model *m, const ctn_batch_config *cfg, posi
                 todo = both(todo, not_(ok));
             }
             failed++;
-            if (last && (!m->skew || mode == BY_CHORDS)) break;
-            if (last) mode = mode == FRAMED ? BRAKED : BY_CHORDS;
+            if (last && (!m->skew || mode++ == BY_CHORDS)) break;
         } while (any_of(todo));
         P->one.W.turn.mode = FRAMED;
         tried = false;

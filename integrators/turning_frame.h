@@ -65,7 +65,7 @@ typedef struct {
 
 /// Frames of a step, and what is seen from them, [nbody]; of bodies without one as it is. NULL in models without any.
 typedef struct {
-    frame_mode mode;
+    int mode;  // frame_mode
     body_frame *of;
     rate_pose *V, *A, *B;  // V~, and of alpha the others
 } turning_frames;

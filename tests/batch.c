@@ -37,7 +37,7 @@ START_TEST(bad_arguments)
 {
     enum { WORLDS = 3 };
     ctn_model *const m = ball("", 1);
-    ctn_batch *const b = open_batch(m, _i ? CTN_COLLOCATION : CTN_RK4, WORLDS);
+    ctn_batch *const b = open_batch(m, _i ? CTN_ALPHA : CTN_RK4, WORLDS);
     const size_t size = ctn_batch_saved_size(b);
     char *const before = malloc(size), *const after = malloc(size);
     double q[WORLDS * 4], v[WORLDS * 3];
@@ -113,8 +113,8 @@ START_TEST(saved_state_of_another_model)
     } others[] = {
         {"", 1.0000000000000002}, {", damping: 0.1", 1}, {", stiffness: 0.1", 1}, {", armature: 0.1", 1}, {", limits: 1", 1}};
     ctn_model *const m = ball("", 1), *const same = ball("", 1);
-    ctn_batch *const b = open_batch(m, _i ? CTN_COLLOCATION : CTN_RK4, 2), *const c = open_batch(
-                                                                               same, _i ? CTN_COLLOCATION : CTN_RK4, 2);
+    ctn_batch *const b = open_batch(m, _i ? CTN_ALPHA : CTN_RK4, 2), *const c = open_batch(
+                                                                               same, _i ? CTN_ALPHA : CTN_RK4, 2);
     const size_t size = ctn_batch_saved_size(b);
     void *const block = malloc(size), *const again = malloc(size);
     ctn_error err = {0};
@@ -126,7 +126,7 @@ START_TEST(saved_state_of_another_model)
     ck_assert_mem_eq(block, again, size);  // nothing in it is left as it was
     for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
         ctn_model *const other = ball(others[k].more, others[k].mass);
-        ctn_batch *const d = open_batch(other, _i ? CTN_COLLOCATION : CTN_RK4, 2);
+        ctn_batch *const d = open_batch(other, _i ? CTN_ALPHA : CTN_RK4, 2);
         ck_assert_uint_eq(ctn_batch_saved_size(d), size);
         ck_assert_int_eq(ctn_batch_restore(d, block, size, &err), CTN_BAD_ARGUMENT);
         ck_assert_ptr_nonnull(strstr(err.message, "another model"));

@@ -6,6 +6,7 @@
 
 #include "sim/model/contact_points.h"
 #include "sim/model/model.h"
+#include "sim/model/spinning.h"
 #include "tests/golden.h"
 #include "tests/ground_checks.h"
 #include "tests/ground_scenes.h"
@@ -189,6 +190,7 @@ static void plant_contacts(ctn_model *m, const cJSON *file, const cJSON *run)
     }
     m->nbent = m->ncontact;
     model_sort_loads(m);
+    ck_assert(find_spinning(m));
 }
 
 /// Steps of order 2 on the ground, friction with one more pass: coordinates, velocities, normal forces and memory. The golden

@@ -2,10 +2,9 @@
 /// like, what they hang on, and what they touch.
 #include "sim/model/spinning.h"
 
-#include "sim/model/long_frames.h"
-
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 bool lies_alike(double mass, const double h[3], const double S[6], const double axis[3])
 {
@@ -36,16 +35,14 @@ static void symmetry_axis(const double S[6], double axis[3])
     for (int i = 0; i < 3; i++) axis[i] = A[most][i] / sqrt(A[most][most]);
 }
 
-/// Whether these axes z are parallel.
-static bool parallel(const mat *a, const mat *b)
+static bool parallel(const double a[3], const double b[3])
 {
-    const vec x = {{a->m[2], a->m[5], a->m[8]}}, y = {{b->m[2], b->m[5], b->m[8]}};
-    ld across = 0;
+    double across = 0;
     for (int k = 0; k < 3; k++) {
-        const ld c = x.x[(k + 1) % 3] * y.x[(k + 2) % 3] - x.x[(k + 2) % 3] * y.x[(k + 1) % 3];
+        const double c = a[(k + 1) % 3] * b[(k + 2) % 3] - a[(k + 2) % 3] * b[(k + 1) % 3];
         across += c * c;
     }
-    return across < 1e-18L;
+    return across < 1e-18;
 }
 
 /// Whether a mass with these moments lies alike about all axes through the origin; or whether its inertia, about the centre of mass
@@ -65,64 +62,90 @@ static bool is_extended(const ctn_body *o)
     return det > 1e-9 * sum * sum * sum;
 }
 
-/// The axes of a body at zero coordinates, in those of its parent.
-static mat axes_in_parent(const ctn_body *o)
+/// A body at zero coordinates: its axes, by rows, and what turns it: nothing, joints about one axis, or about several.
+typedef struct {
+    double R[9], about[3];
+    enum { STANDS, ABOUT_ONE, ABOUT_SEVERAL } turns;
+} carried;
+
+/// R = R C, with the axes C of a body in those of its parent.
+static void go_on(carried *c, const ctn_body *o)
 {
-    mat C;
-    for (int k = 0; k < 9; k++) C.m[k] = o->C[k];
-    if (!(o->flags & BODY_ABOUT_X)) return C;
-    const ld angle = o->quarter * (acosl(-1) / 2) + o->rest_angle;
-    return mat_mul((mat){{1, 0, 0, 0, o->ca, -o->sa, 0, o->sa, o->ca}}, about_z(cosl(angle), sinl(angle)));
+    const double angle = o->quarter * (acos(-1) / 2) + o->rest_angle, x = cos(angle), y = sin(angle);
+    const double bent[9] = {x, -y, 0, o->ca * y, o->ca * x, -o->sa, o->sa * y, o->sa * x, o->ca}, *const C = o->flags & BODY_ABOUT_X ? bent : o->C;
+    double R[9];
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) R[3 * i + j] = c->R[3 * i] * C[j] + c->R[3 * i + 1] * C[3 + j] + c->R[3 * i + 2] * C[6 + j];
+    memcpy(c->R, R, sizeof R);
 }
 
-/// Whether a joint before body i turns its axis z; axes [nbody], at zero coordinates.
-static bool is_turned(const ctn_model *m, int i, const mat *axes)
+/// What turns the children of a body with a joint of this kind, which is itself turned so.
+static void carry_on(carried *c, int kind)
 {
-    for (int k = m->bodies[i].parent; k >= 0; k = m->bodies[k].parent) {
-        const int kind = m->bodies[k].kind;
-        const bool hinge = kind == JOINT_REVOLUTE || kind == JOINT_HELICAL;
-        if (kind == JOINT_BALL || (hinge && !parallel(&axes[i], &axes[k]))) return true;
+    const double z[3] = {c->R[2], c->R[5], c->R[8]};
+    if (kind == JOINT_BALL) c->turns = ABOUT_SEVERAL;
+    if (kind != JOINT_REVOLUTE && kind != JOINT_HELICAL) return;
+    if (c->turns == ABOUT_ONE && !parallel(c->about, z)) c->turns = ABOUT_SEVERAL;
+    if (c->turns == STANDS) c->turns = ABOUT_ONE, memcpy(c->about, z, sizeof z);
+}
+
+/// What body i touches with: nothing; points on an axis of its own alone, so that it may roll about that; or others.
+typedef enum { NOTHING, AXIS, CORNERS } meeting;
+
+static meeting touches(const ctn_model *m, int i, const double axis[3])
+{
+    meeting with = NOTHING;
+    const ctn_body *const o = &m->bodies[i];
+    for (int k = o->load; k < o->loads_end && o->flags & BODY_LOAD; k++) {
+        const point_load *const s = &m->loads[k];
+        if (!(s->flags & LOAD_TOUCHES)) continue;
+        const double *const p = s->point, along = p[0] * axis[0] + p[1] * axis[1] + p[2] * axis[2];
+        double off = 0;
+        for (int j = 0; j < 3; j++) off = fmax(off, fabs(p[j] - along * axis[j]));
+        if (off > 1e-9 * s->radius) return CORNERS;
+        with = AXIS;
     }
-    return false;
+    return with;
 }
 
-static bool touches(const ctn_model *m, int i)
-{
-    for (int k = 0; k < m->nload; k++)
-        if (m->loads[k].body == i && m->loads[k].flags & LOAD_TOUCHES) return true;
-    return false;
-}
-
-/// What a leaf on a ball joint is. One that touches nothing and is free, or on the world, is a top, or a wheel about that axis of its
-/// own; one that touches stays as it is, but if its mass lies alike about some axis.
+/// What a leaf on a ball joint is. One that is free, or on the world, and touches nothing is a top, or a wheel about an axis of its own;
+/// one that touches stays as it is, but if it rolls about such an axis.
 static unsigned kind_of_ball(const ctn_model *m, int i, double axis[3])
 {
     const ctn_body *const o = &m->bodies[i];
-    const bool hangs = o->parent < 0, flies = !hangs && m->bodies[o->parent].kind == JOINT_TRANSLATION, meets = touches(m, i);
+    const bool hangs = o->parent < 0, flies = !hangs && m->bodies[o->parent].kind == JOINT_TRANSLATION;
     if (is_ball_of_mass(o)) return BODY_ROUND;
     if (!hangs && !flies) return 0;
     symmetry_axis(o->S, axis);
-    if ((hangs || meets) && lies_alike(o->mass, o->h, o->S, axis)) return BODY_SYMMETRIC | BODY_TILTS;
-    return meets || !is_extended(o) ? 0 : hangs ? BODY_TOP | BODY_PINNED : BODY_TOP;
+    const meeting with = touches(m, i, axis);
+    if ((hangs || with == AXIS) && lies_alike(o->mass, o->h, o->S, axis)) return BODY_SYMMETRIC | BODY_TILTS;
+    return with != NOTHING || !is_extended(o) ? 0 : hangs ? BODY_TOP | BODY_PINNED : BODY_TOP;
 }
 
 bool find_spinning(ctn_model *m)
 {
-    mat *const axes = malloc(((size_t)m->nbody + 1) * sizeof *axes);
-    for (int i = 0; i < m->nbody && axes; i++) {
+    static const carried world = {.R = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
+    carried *const on = malloc(((size_t)m->nbody + 1) * sizeof *on);  // of what hangs on each body
+    const bool room = on;
+    m->spins = m->skew = false;
+    for (int i = 0; i < m->nbody && room; i++) {
         ctn_body *const o = &m->bodies[i];
-        axes[i] = axes_in_parent(o);
-        if (o->parent >= 0) axes[i] = mat_mul(axes[o->parent], axes[i]);
-        if (!(o->mass > 0)) continue;
-        if (o->kind == JOINT_BALL && o->flags & BODY_LEAF) o->flags |= kind_of_ball(m, i, o->axis);
-        else if (o->kind == JOINT_REVOLUTE) {
+        carried *const c = &on[i];
+        *c = o->parent < 0 ? world : on[o->parent];
+        o->flags &= ~(unsigned)(BODY_SYMMETRIC | BODY_TILTS | BODY_ROUND | BODY_TOP | BODY_PINNED);
+        go_on(c, o);
+        if (o->mass > 0 && o->kind == JOINT_BALL && o->flags & BODY_LEAF) o->flags |= kind_of_ball(m, i, o->axis);
+        if (o->mass > 0 && o->kind == JOINT_REVOLUTE) {
+            const double z[3] = {c->R[2], c->R[5], c->R[8]};
+            const bool turned = c->turns == ABOUT_SEVERAL || (c->turns == ABOUT_ONE && !parallel(c->about, z));
             o->axis[2] = 1;
-            if (lies_alike(o->mass, o->h, o->S, o->axis)) o->flags |= BODY_SYMMETRIC | (is_turned(m, i, axes) ? BODY_TILTS : 0u);
+            if (lies_alike(o->mass, o->h, o->S, o->axis)) o->flags |= BODY_SYMMETRIC | (turned ? BODY_TILTS : 0u);
         }
+        carry_on(c, o->kind);
         if (o->flags & (BODY_SPRING | BODY_SERVO)) continue;
         m->spins = m->spins || o->flags & (BODY_SYMMETRIC | BODY_ROUND | BODY_TOP);
         m->skew = m->skew || o->flags & (BODY_TOP | BODY_TILTS);
     }
-    free(axes);
-    return axes;
+    free(on);
+    return room;
 }

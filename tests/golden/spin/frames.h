@@ -6,7 +6,7 @@ enum { ORDER2, ALPHA, RADAU };
 struct Form {
     std::string name = "plain", frame = "plain";
     bool top = false, nodd = false, mult = false, tree = false, ctree = false, sym = false, drop = false, law = false,
-         unify = false, guard = true, project = false, perp = false, carried = false, onev = false, restframe = false,
+         unify = false, guard = true, project = false, perp = false, onev = false, restframe = false,
          norest = false, decided = false;
     bool uneven = false, lump = false, still = false;
     double cut = 0;
@@ -21,8 +21,8 @@ struct Form {
             i = j + 1;
             if (first) {
                 frame = w;
-                if (w == "S" || w == "Su") mult = carried = perp = decided = true;
-                if (w == "Sl") mult = carried = perp = decided = true, frame = "S", lump = true;
+                if (w == "S" || w == "Su") mult = perp = decided = true;
+                if (w == "Sl") mult = perp = decided = true, frame = "S", lump = true;
                 if (w == "Su") frame = "S", uneven = true, cut = 0.5;
             } else if (w == "B") top = true;
             else if (w == "b") top = nodd = true;
@@ -37,7 +37,6 @@ struct Form {
             else if (w == "p") project = true;
             else if (w == "2") {
             } else if (w == "n") perp = true;
-            else if (w == "e") carried = true;
             else if (w == "E") onev = true;
             else if (w == "r") restframe = true;
             else if (w == "q") norest = true;
@@ -182,7 +181,7 @@ struct Part {
     bool off = false;
     double factor = 0;
     bool com = false, fr = false, top = false, gy = false;
-    V3 g = {0, 0, 0}, oc = {0, 0, 0};
+    V3 g = {0, 0, 0};
     int how = 0;
     V3 axis = {0, 0, 0}, os = {0, 0, 0}, ob = {0, 0, 0};
 };
@@ -635,8 +634,6 @@ struct Sim {
                 if (p.how == SPIN) p.ob = v[y.v] * p.axis;
                 if (p.how == SPINABS) p.ob = dot(wb, p.axis) * p.axis;
                 if (p.how == WHOLE) p.ob = wb;
-                p.oc = y.parent >= 0 && y.kind == HINGE ? x[y.parent].w : V3{0, 0, 0};
-                if (y.kind == BALL) p.oc = w;
                 if (p.gy) {
                     Part &P = p;
                     double t = P.M[0][0] + P.M[1][1] + P.M[2][2];
@@ -775,7 +772,6 @@ struct Sim {
         Twists Sn[3];
         bool ok = false, fr = false, order2 = false;
         long it = 0;
-        Poses Ec;
         std::vector<V3> rw[3];
         V3 raw(int i, int k, const Part &, const Poses &) const { return rw[i][k]; }
     };
@@ -806,8 +802,6 @@ struct Sim {
                     nn = mul(rot_only(w), parts[k].g);
                     const Part &p = parts[k];
                     V3 b = mul(rot_only(t.Tn[i][p.body]), p.g);
-                    if (f.carried && t.order2)
-                        nn = cross(p.oc, b) + t.dr[0][0] * (b - mul(t.Ec[k], mul(rot_only(T[p.body]), p.g)));
                     t.rw[i].resize(np);
                     t.rw[i][k] = nn;
                     double b2 = dot(b, b);
@@ -881,7 +875,6 @@ struct Sim {
                                     const Part &p = parts[k];
                                     V3 dn = t.dr[i][l] * mul(rot_only(dQ[k]), p.g);
                                     V3 db = mul(rot_only(dX[k]), p.g), b = mul(rot_only(t.Tn[i][p.body]), p.g);
-                                    if (f.carried && t.order2) dn = cross(p.oc, db) + t.dr[0][0] * db;
                                     double b2 = dot(b, b);
                                     if (f.perp && b2 > 0) {
                                         V3 raw = t.raw(i, k, p, T);
@@ -1006,11 +999,6 @@ struct Sim {
         if (f.cut > 0) weigh(h);
         set_rates();
         t.order2 = kind == ORDER2;
-        t.Ec.resize(np);
-        for (size_t k = 0; k < np; k++) {
-            t.Ec[k] = rotation(h * parts[k].oc);
-            t.Ec[k].c[3] = {0, 0, 0};
-        }
         Frames F0(np), Fx(np);
         Poses Qz, Q10, Q20, Qx, Qy, Q2s, Q2e;
         auto frames = [&](double z, Frames &F) {
@@ -1215,9 +1203,9 @@ struct Sim {
         if (attempt(M.kind, M.s, tree ? 2 : base, h, g)) return true;
         if (f.decided && M.kind == ORDER2) {
             n.full++;
-            f.perp = f.carried = false;
+            f.perp = false;
             bool ok = attempt(ORDER2, 1, 1, h, false);
-            f.perp = f.carried = true;
+            f.perp = true;
             if (ok) return true;
         }
         if (tree) {
