@@ -276,7 +276,7 @@ START_TEST(same_bits)
     const int nq = ctn_model_nq(m), nv = ctn_model_nv(m);
     const ctn_batch_config one = config_of(_i % WAYS, 0.02);
     ctn_batch_config many = one;
-    many.worlds = WORLDS, many.schedule = _i & 2 ? CTN_SCHEDULE_STEP : CTN_SCHEDULE_AUTO;
+    many.worlds = WORLDS, many.schedule = _i & 2 ? CTN_BY_STEP : CTN_BY_ITERATION;
     ctn_batch *const b = batch_with(m, &many), *const a = batch_with(m, &one);
     double *const q = malloc((size_t)(WORLDS * nq) * sizeof *q), *const v = malloc((size_t)(WORLDS * nv) * sizeof *v), *const x = malloc((size_t)(nq + nv) * sizeof *x);
     ctn_batch_state(b, q, v);

@@ -211,7 +211,7 @@ KERNEL block_state layout_state(const lane_model *m, const ctn_batch_config *cfg
 KERNEL turning_frames layout_frames(const lane_model *m, arena *a)
 {
     const size_t n = (size_t)m->nbody;
-    turning_frames T = {.mode = FRAMED};
+    turning_frames T = {0};
     if (!m->spins) return T;
     T.of = TAKE(a, n, body_frame);
     T.V = TAKE(a, n, rate_pose);
