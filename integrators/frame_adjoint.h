@@ -153,7 +153,7 @@ FN vec3 top_pullback(const turned_frame *f, mat3 R, const ldl3 *I, vec3 L, real 
 {
     const mat3 T = f->F, now = mmul(R, T);
     const vec3 at = tmul(T, L), W = ldl_solve(*I, at), A = ldl_solve(*I, cross(at, W));
-    const vec3 by_turn = tmul(now, g->E), by_l = tmul(now, g->l), by_a = tmul(now, g->a), by_way = tmul(R, g->way);
+    const vec3 by_T = tmul(now, g->E), by_l = tmul(now, g->l), by_a = tmul(now, g->a), by_way = tmul(R, g->way);
     const vec3 rows[3] = {transposed(T).x, transposed(T).y, transposed(T).z};
     vec3 turn[3], way[3];
     real x[3];
@@ -161,7 +161,7 @@ FN vec3 top_pullback(const turned_frame *f, mat3 R, const ldl3 *I, vec3 L, real 
     for (int e = 0; e < 3; e++) {
         const vec3 dL = sub(rows[e], cross(turn[e], at)), dW = ldl_solve(*I, dL);
         const vec3 dA = ldl_solve(*I, cross_add(cross(dL, W), at, dW));
-        x[e] = dot_add(dot(by_turn, turn[e]), by_way, way[e]);
+        x[e] = dot_add(dot(by_T, turn[e]), by_way, way[e]);
         x[e] = dot_add(dot_add(x[e], by_l, cross_add(dW, turn[e], W)), by_a, cross_add(dA, turn[e], A));
     }
     return vec(x[0], x[1], x[2]);

@@ -57,7 +57,7 @@ FN objective objective_of(const lane_model *m, position_work *one, stage_work *m
     objective F;
     const int s = more ? more->W.table->stages : 1;
     F.one = one, F.more = more, F.product = &work->product, F.weighted = work->weighted, F.aba = aba;
-    F.energy = energy && !more;
+    F.energy = energy && !more && !m->skew;  // couples have no potential
     F.n = s * m->nv, F.nx = s * m->nq;
     if (more) F.x = more->x, F.u = more->u, F.base = more->base, F.base_u = more->base_u, F.d = more->d, F.r = more->W.r;
     else F.x = one->x, F.u = one->u, F.base = one->base, F.base_u = one->base_u, F.d = one->d, F.r = one->W.r;

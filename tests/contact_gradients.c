@@ -332,7 +332,7 @@ END_TEST
 /// A step back of worlds at different times of a fall.
 START_TEST(same_bits)
 {
-    contact_world f = open_fall((ground_kind)_i, 4, false, true, 60);
+    contact_world f = open_fall((ground_kind)_i, 10, false, true, 60);
     double *at[SAME_WORLDS + 1];
     for (int w = 0; w <= SAME_WORLDS; w++) at[w] = numbers(f.flat);
     start_flat(&f, f.q, f.v, at[0]);
