@@ -334,18 +334,6 @@ static ctn_status check_undamped(const ctn_model *m, const ctn_batch_config *cfg
     return CTN_OK;
 }
 
-/// Solvers that minimise an energy take no wheels whose axes turn, nor tops: couples have none (integrators/turning_frame.h).
-static ctn_status check_couples(const ctn_model *m, const ctn_batch_config *cfg, ctn_error *err)
-{
-    int i = 0;
-    if (!m->skew || cfg->solver == CTN_NEWTON || (cfg->method != CTN_COLLOCATION && cfg->method != CTN_RADAU)) return CTN_OK;
-    while (i < m->nbody - 1 && !(m->bodies[i].flags & (BODY_TILTS | BODY_TOP))) i++;
-    int link = 0;
-    while (link < m->nlink - 1 && m->frames[link].body != i) link++;
-    return fail(err, CTN_BAD_CONFIG, "solver: %s takes no bodies that spin about an axis which turns, as link '%s' does; take newton",
-                ctn_solver_name(cfg->solver), m->links[link].name);
-}
-
 /// Who takes loads on points: all but what is fenced off from new forces, and dampers all but the variational method.
 static ctn_status check_loads(const ctn_model *m, const ctn_batch_config *cfg, ctn_error *err)
 {
@@ -449,8 +437,6 @@ ctn_status config_check_model(const ctn_batch_config *cfg, const ctn_model *m, c
     if (contact != CTN_OK) return contact;
     const ctn_status friction = check_friction(m, cfg, err);
     if (friction != CTN_OK) return friction;
-    const ctn_status couples = check_couples(m, cfg, err);
-    if (couples != CTN_OK) return couples;
     const ctn_status loads = check_loads(m, cfg, err);
     if (loads != CTN_OK) return loads;
     const ctn_status motors = check_motors(m, cfg, err);
