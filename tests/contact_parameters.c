@@ -46,7 +46,7 @@ static ctn_batch_config config_of(int way, double dt)
 {
     ctn_batch_config cfg = ctn_batch_config_default();
     cfg.method = way == ALPHA ? CTN_ALPHA : way == RADAU2 ? CTN_RADAU : CTN_COLLOCATION;
-    cfg.order = 2, cfg.stages = 2, cfg.dt = dt, cfg.tolerance = 1e-13, cfg.threads = 1, cfg.engine = "scalar";
+    cfg.order = 2, cfg.stages = 2, cfg.dt = dt, cfg.tolerance = 1e-15, cfg.threads = 1, cfg.engine = "scalar";
     return cfg;
 }
 
