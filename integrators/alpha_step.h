@@ -248,7 +248,9 @@ FN mask unwind(const lane_model *m, position_work *P, mask where)
     for (int i = 0; i < m->nbody && !P->W.in.tau; i++) {
         const lane_body *b = &m->bodies[i];
         if (b->kind != JOINT_REVOLUTE || (b->flags & (BODY_PASSIVE | BODY_ARMATURE))) continue;
-        const real u = P->u[b->vadr], off = is_wheel(b) ? u - P->W.in.h * P->W.in.rate[b->vadr] : u;
+        const real u = P->u[b->vadr];
+        real off = u;
+        if (is_wheel(b)) off = u - P->W.in.h * P->W.in.rate[b->vadr];
         real way = sel(gt(off, rset(0.5) * turn), u - turn, u);
         way = sel(lt(off, rset(-0.5) * turn), u + turn, way);
         P->x[b->qadr] = sel(where, P->x[b->qadr] + (way - u), P->x[b->qadr]), P->u[b->vadr] = sel(where, way, u);

@@ -124,7 +124,7 @@ FN void tangents_of_top(const ldl3 *inertia, vec3 L, real t, vec3 *turn, vec3 *w
         vec3 x = L, dx[3] = {dL[0], dL[1], dL[2]}, sum = L, middle = zero3(), more[3] = {dL[0], dL[1], dL[2]}, by[3];
         by[0] = by[1] = by[2] = zero3();
         for (int s = 0; s < 4; s++) {
-            const real part = s < 2 ? half * k : k, share = s == 0 || s == 3 ? c : c * two;
+            const real part = rset(s < 2 ? 0.5 : 1) * k, share = rset(s == 0 || s == 3 ? 1 : 2) * c;
             const vec3 w = ldl_solve(I, x), l = cross(x, w), x_ = x;
             const quat d = quat_mul(y, quat_pure(w, half)), y_ = y;
             sum = add_scaled(sum, l, share), middle = add_scaled(middle, w, share), at = quat_add_scaled(at, d, share);

@@ -51,7 +51,11 @@ typedef struct {
 FN bool winds(const lane_body *b) { return (b->flags & (BODY_SPRING | BODY_SERVO | BODY_FRICTION)) && about_z(b->kind); }
 
 /// Where the increment u of a hinge is: a wheel's is found from where it would have come to without forces, `on`.
-FN mask winds_on(const lane_body *b, real u, real on) { return gt(magnitude(is_wheel(b) ? u - on : u), rset(HALF_TURN)); }
+FN mask winds_on(const lane_body *b, real u, real on)
+{
+    if (is_wheel(b)) u = u - on;
+    return gt(magnitude(u), rset(HALF_TURN));
+}
 
 /// The motor of a body in a step, with what its integral term will have come to at the end. (forces/integral_terms.h)
 FN lane_motor motor_in_step(const lane_model *m, const lane_body *b, const terms_input *in)

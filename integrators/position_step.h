@@ -482,7 +482,8 @@ KERNEL void newton_pass(const lane_model *m, double tolerance, int max_iteration
         for (int k = 0; k < m->nv; k++) g = fmadd(W->r[k], P->d[k], g);
         for (int k = 0; k < m->nq; k++) P->base[k] = sel(need, P->x[k], P->base[k]);
         for (int k = 0; k < m->nv; k++) P->base_u[k] = sel(need, P->u[k], P->base_u[k]);
-        N->slope = sel(need, skew ? rset(-2) * W->E : g, slope);
+        if (skew) g = rset(-2) * W->E;
+        N->slope = sel(need, g, slope);
         base_newton(N, need, W->E, first_share(m, P->d, 1));
         size_newton(N, need, size);
     }

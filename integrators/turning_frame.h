@@ -194,7 +194,7 @@ FN turned_frame turn_top(const ldl3 *inertia, mat3 R, vec3 L, real t)
         for (int s = 0; s < 4; s++) {
             w[s] = ldl_solve(I, x), l[s] = cross(x, w[s]);
             d[s] = quat_mul(y, quat_pure(w[s], half));
-            const real part = s < 2 ? half * k : k;
+            const real part = rset(s < 2 ? 0.5 : 1) * k;
             if (s == 3) break;
             x = add_scaled(L, l[s], part);
             y.w = fmadd(part, d[s].w, z.w), y.x = fmadd(part, d[s].x, z.x), y.y = fmadd(part, d[s].y, z.y), y.z = fmadd(part, d[s].z, z.z);
@@ -315,7 +315,7 @@ FN vec3 gyrostat_couple(real size, bool whole, vec3 z, vec3 f)
 }
 FN mat3 gyrostat_block(real size, bool whole, vec3 z, vec3 f)
 {
-    const vec3 k = whole ? zero3() : scale(cross(z, f), size), c = scale(z, negate(whole ? size : size * dot(z, f)));  // z k' + [c]x
+    const vec3 k = whole ? zero3() : scale(cross(z, f), size), c = scale(z, negate(size * (whole ? rset(1) : dot(z, f))));  // z k' + [c]x
     mat3 A;
     A.x = add(scale(k, z.x), vec(rset(0), negate(c.z), c.y)), A.y = add(scale(k, z.y), vec(c.z, rset(0), negate(c.x)));
     A.z = add(scale(k, z.z), vec(negate(c.y), c.x, rset(0)));

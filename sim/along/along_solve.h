@@ -114,7 +114,8 @@ FN bool along_newton(along_world *w, along_crew *crew, const ctn_batch_config *c
             if (skew) along_stage_direction(w, crew, false), along_tell(w, crew, TOLD_MOST, TOLD_SIZE);
             else if (!along_direction(w, crew, &hard, count)) return false;
             const double turn = w->told[TOLD_MOST];
-            N.hard = hard ? all : none_of(), N.slope = skew ? rset(-2) * E : rset(w->told[TOLD_SLOPE]);
+            N.hard = hard ? all : none_of(), N.slope = rset(w->told[TOLD_SLOPE]);
+            if (skew) N.slope = rset(-2) * E;
             base_newton(&N, need, E, rset(turn <= 3.1 ? 1 : 3.1 / turn));
             size_newton(&N, need, rset(sqrt(w->told[TOLD_SIZE])));
         } else {
