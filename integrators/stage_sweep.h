@@ -609,6 +609,7 @@ FN real stage_sweep_outward(const lane_model *m, const stages *W, stage_sweep *w
 {
     const int w = 6 * s;
     real T[MOST_TWIST], most = rset(0);
+    for (int j = 0; j < w; j++) T[j] = rset(0);
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         if (!(b->flags & (BODY_ROOT | BODY_NEXT)))
