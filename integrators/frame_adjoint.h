@@ -239,7 +239,7 @@ KERNEL void add_chord_rows(const lane_model *m, const solve *W, const rate_pose 
         const lane_body *b = &m->bodies[i];
         if (!(b->flags & BODY_MASS)) continue;
         const wrench w = wrench_on(W->turn.of[i].from, X[k++]);
-        if (!spins(b)) continue;
+        if (!is_framed(b, W->turn.mode)) continue;
         P->load[i].n = zero3(), seen[i].from = add_scaled(seen[i].from, w.n, s);
         arm_pullback(&W->turn.of[i], W->start[i].R, seen_center(b), scale(w.f, negate(s)), &seen[i]);  // the shift
     }
@@ -258,7 +258,7 @@ KERNEL void leave_frames_pullback(const lane_model *m, const solve *W, rate_pose
         const mat3 R = W->now[i].R;
         P->load[i] = wrench_zero();
         k += (b->flags & BODY_MASS) != 0;
-        if (!spins(b)) continue;
+        if (!is_framed(b, W->turn.mode)) continue;
         mat3 by_R = frame_rate_pullback(b, f, R, columns_seen(b, &bar[k]), &seen[i].at), by_D;
         if (A) {
             const mat3 D = mat3_add_scaled(V[i].R, frame_rate(b, f, R), rset(-1));
@@ -282,13 +282,14 @@ KERNEL void couples_pullback(const lane_model *m, const solve *W, const pose_wor
         if (!has_couple(b)) continue;
         rate_pose base;
         base.R = no_columns(), base.p = zero3();
+        if (!is_framed(b, W->turn.mode)) continue;
         if (is_top(b)) {
             const mat3 D = mat3_scaled_difference(R, f->base, f->rate);
             base.R = scaled(frame_couple_pullback(b, &f->at, R, D, w, &g->at), negate(f->rate));
         } else {
             const vec3 axis = own_axis(b), z = mul(R, axis), from = mul(f->base, axis);
             g->at.r = sub(g->at.r, scale(axis, axial_momentum(b, axis) * f->rate * dot(w, gyrostat_couple(rset(1), f->whole, z, from))));
-            add_outer(&base, scale(sub_scaled(w, z, dot(z, w)), f->couple), axis);
+            add_outer(&base, scale(f->whole ? w : sub_scaled(w, z, dot(z, w)), f->couple), axis);
         }
         g->base = mat3_add(g->base, base.R), g->from = add(g->from, by_turn(f->from, base.R));
     }
@@ -300,7 +301,7 @@ KERNEL void arcs_pullback(const lane_model *m, const solve *W, const pose_work *
     for (int k = 0; k < m->nload && W->turn.of; k++) {
         const lane_point_load *s = &m->loads[k];
         const lane_body *b = &m->bodies[s->body];
-        if (!spins(b) || s->flags & LOAD_TOUCHES) continue;
+        if (!is_framed(b, W->turn.mode) || s->flags & LOAD_TOUCHES) continue;
         const vec3 y = moved_point(P->motion[s->body], mul(W->now[s->body].R, load3(s->point))), axis = W->held[k].axis;
         const vec3 braked = s->flags & LOAD_SLIPS ? drag_slope(&W->held[k].drag, axis, y)
                                                   : add_axial_drag(scale(y, s->damping), s, axis, y, rset(1));
@@ -317,7 +318,7 @@ KERNEL void drifts_pullback(const lane_model *m, const solve *W, real inv_s, con
         const body_frame *const f = &W->turn.of[i];
         seen_bar *const g = &seen[i];
         k += (b->flags & BODY_MASS) != 0;
-        if (!spins(b)) continue;
+        if (!is_framed(b, W->turn.mode)) continue;
         const mat3 X = columns_seen(b, &by[k]);
         const vec3 u = sub_scaled(f->at.way, frame_spin(&f->at, f->from), inv_s), by_u = by_turn(f->from, X), back = scale(by_u, negate(inv_s));
         const vec3 turned = mul(f->from, f->at.r);
@@ -338,7 +339,7 @@ KERNEL void enter_frames_pullback(const lane_model *m, const solve *W, const pos
         seen_bar *const g = &seen[i];
         P->load[i] = wrench_zero();
         k += (b->flags & BODY_MASS) != 0;
-        if (!spins(b)) continue;
+        if (!is_framed(b, W->turn.mode)) continue;
         const turned_frame *f = &T->of[i].at;
         turned_frame begun;
         frame_of(b, R, V, rset(0), &begun);

@@ -208,6 +208,7 @@ KERNEL mask ladder_prepare(const lane_model *m, const ctn_batch_config *cfg, rea
     } else if (stages_of(cfg) == 1 && m->ncontact) return touching_prepare(m, cfg, h, false, before, after, tau, A);
     else if (stages_of(cfg) == 1) {  // the state tells the whole step
         for (int k = 0; k < m->nv; k++) A->v_bar[k] = h * after->rate[k];
+        A->one.W.turn.mode = way;  // beyond the first, with what spins braked
         return solves_step(cfg, position_prepare(m, h, before, after->q, A->v_bar, tau, &A->one));
     }
     start_from(before, tau, W);
@@ -217,7 +218,7 @@ KERNEL mask ladder_prepare(const lane_model *m, const ctn_batch_config *cfg, rea
         A->fresh = gt(before->fresh[0], zero);
         L->more = A->first.P;
         A->found = start_old(m, cfg, before, L, ladder_rung(cfg, 0)->old, all, &count);
-        A->first.P = L->more;
+        A->first.P = L->more, A->first.P.W.frame = NULL;
         if (any_of(A->found)) stage_prepare(m, &A->first);
     }
     if (A->staged) {

@@ -181,7 +181,7 @@ KERNEL void add_axes_rows(const lane_model *m, const solve *W, seen_bar *seen, p
 {
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
-        const bool turning = W->turn.of && spins(b);
+        const bool turning = W->turn.of && is_framed(b, W->turn.mode);
         const mat3 R_k = chord_from(W, i), R = W->now[i].R;
         A->load[i] = wrench_zero();
         for (int k = b->load; k < b->loads_end; k++) {

@@ -143,7 +143,7 @@ KERNEL position_state see_from_frames(const lane_model *m, const position_state 
         f->from = f->base = R, f->shift = zero3(), f->couple = rset(0), f->at = no_turn(), f->whole = T->mode == BRAKED;
         T->V[i] = S->V[i];
         if (S->A) T->A[i] = S->A[i], T->B[i] = S->B[i];
-        if (!spins(b) || T->mode == BY_CHORDS || (T->mode == BRAKED && is_top(b))) continue;
+        if (!is_framed(b, T->mode)) continue;
         f->at = frame_of(b, R, V, W->in.h, &begun);
         f->from = f->base = turned_on(b, &f->at, R);
         f->shift = mul(mat3_add_scaled(R, f->from, rset(-1)), seen_center(b));

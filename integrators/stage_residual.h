@@ -130,9 +130,12 @@ KERNEL void start_stages(const lane_model *m, stages *W, real h)
         if (!(b->flags & BODY_MASS)) continue;
         const mat3 R = W->start[i].R;
         mat3 V = W->V[i].R;
-        s->cV = scale(mul(V, load3(given(b)->h)), h);
-        if (has_frame(b, W)) V = enter_stage_frames(b, W, i, R, V, h);
         V.x = scale(V.x, h), V.y = scale(V.y, h), V.z = scale(V.z, h);
+        s->cV = mul(V, load3(given(b)->h));
+        if (has_frame(b, W)) {
+            V = enter_stage_frames(b, W, i, R, W->V[i].R, h);
+            V.x = scale(V.x, h), V.y = scale(V.y, h), V.z = scale(V.z, h);
+        }
         s->W = turned_moment(b, W, R), s->WV = turned_moment(b, W, V);
         s->c = mul(R, load3(given(b)->h));
         s->e = scale(W->V[i].p, h);

@@ -80,7 +80,7 @@ KERNEL mask position_step(const lane_model *m, const ctn_batch_config *cfg, posi
             table = ladder_rung(cfg, failed);
             if (table && table->old > 0) start_old(m, cfg, S, P, table->old, todo, count);
             const bool last = !table && !alpha_rung(cfg, failed);
-            P->one.W.turn.mode = mode;
+            P->one.W.turn.mode = last ? mode : FRAMED;
             enter_rung(m, table, alpha_rung(cfg, failed), S, P);
             if (is_alpha(cfg) && failed) begin_at_rest(m, S, todo);
             const mask tries = failed ? todo : both(todo, not_(settles(cfg, S)));

@@ -320,7 +320,7 @@ FN mask takes_energy(step_part *part, const position_state *S, energy_parts afte
 {
     part->after = after, part->created = energy_created(part->before, after, part->flow);
     const real rise = part->created - part->flow.dissipated, risen = S->created[0] - S->created[1];
-    return le(risen + rise, gain_slack(part, kinetic, tolerance));
+    return le(risen + rise, fmadd(rset(1e-7), kinetic, gain_slack(part, kinetic, tolerance)));  // free motions are that exact
 }
 
 /// Where the solution in P, of alpha, has other contacts at its end than at its start. An impact is not smooth, and neither is a
@@ -406,7 +406,8 @@ KERNEL mask accept_part(const lane_model *m, const ctn_batch_config *cfg, const 
         if (!cfg->adaptive) ok = both(ok, either(keeps_most(m, P->kept), le(P->one.W.in.h, rset(1. / MOST_HELD) * m->dt)));
     }
     if (law && (t || P->part.alpha)) return both(ok, keeps_law(m, P, S, cfg->tolerance));
-    const bool couples = law && goes_by_couples(m, cfg) && P->one.W.turn.mode == FRAMED;
+    // what touches is held to its energy (hold_energy.h)
+    const bool couples = law && goes_by_couples(m, cfg) && P->one.W.turn.mode == FRAMED && !m->ncontact;
     if (!couples) return ok;
     real kinetic;
     end_rates_of_chords(m, P, S);
@@ -493,7 +494,7 @@ KERNEL void commit_part(const lane_model *m, const ctn_batch_config *cfg, positi
     if (count->flow) add_flow(count->flow, P->part.flow, where);
     count->residual = sel(both(where, gt(residual, count->residual)), residual, count->residual);
     count->substeps = count->substeps + sel(where, one, zero);
-    if (fewer || P->one.W.turn.mode != FRAMED) count->fewer = count->fewer + sel(where, one, zero);
+    if (fewer || (!t && P->one.W.turn.mode != FRAMED)) count->fewer = count->fewer + sel(where, one, zero);
 }
 
 #endif

@@ -94,6 +94,9 @@ FN real axial_momentum(const lane_body *b, vec3 r)
     return dot(own_axis(b), smul(load_sym(given(b)->I), r));
 }
 
+/// Whether a step of this frame_mode sees it from frames.
+FN bool is_framed(const lane_body *b, int mode) { return spins(b) && mode != BY_CHORDS && !(mode == BRAKED && is_top(b)); }
+
 /// M [s]
 FN mat3 times_skew(mat3 M, vec3 s)
 {

@@ -492,9 +492,9 @@ FN bool along_one_step(along_world *w, along_crew *crew, const ctn_batch_config 
         const position_state S = {.created = created};
         step_part of = {.before = before, .flow = F};
         after = along_energy(w, crew, true, !turned, &internal);
-        if (!everywhere(alpha ? gains_nothing(&of, &S, after, internal, NULL, cfg->tolerance)
-                              : takes_energy(&of, &S, after, internal, cfg->tolerance)))
-            return false;
+        const bool keeps = everywhere(alpha ? gains_nothing(&of, &S, after, internal, NULL, cfg->tolerance)
+                                            : takes_energy(&of, &S, after, internal, cfg->tolerance));
+        if (!keeps && (alpha || !touches)) return false;
         part.created = *(const double *)&of.created;
     }
     const double kept = touches ? along_keeps(w, crew) : 1;

@@ -273,7 +273,8 @@ static ctn_step_stats advance_whole(ctn_tape *tape, int step)
 static int prepare(ctn_tape *tape, int p, bool alone)
 {
     const double *before = state_at(tape, p), *after = state_at(tape, p + 1), *tau = force_at(tape, tape->parts[p].step);
-    const int ways = tape->engine->adjoint_ways(&tape->cfg);
+    const bool braked = tape->model->skew && tape->engine->adjoint_ways(&tape->cfg) == 1;  // order 2 may see what spins otherwise
+    const int ways = tape->engine->adjoint_ways(&tape->cfg) + (braked ? 2 : 0);
     tell(tape, tape->parts[p].step);
     tape->linked = tape->along && !alone && !tape->targets && tape->parts[p].h == tape->cfg.dt &&
                    tape->along->prepare(tape->world, tape->pool, &tape->cfg, before, after, tau);
