@@ -92,7 +92,7 @@ KERNEL mask position_step(const lane_model *m, const ctn_batch_config *cfg, posi
                 todo = both(todo, not_(ok));
             }
             failed++;
-            if (last && (!m->skew || mode++ == BY_CHORDS)) break;
+            if (last && (!m->skew || m->ncontact || mode++ == BY_CHORDS)) break;
         } while (any_of(todo));
         P->one.W.turn.mode = FRAMED;
         tried = false;
