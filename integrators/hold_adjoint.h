@@ -171,13 +171,14 @@ FN void turn_books_pullback(const lane_model *m, position_adjoint *A, int k, con
 {
     const lane_point_load *s = t->s;
     const solved_turn T = turn_solved(m, &A->W, k, &t->c, t->share);
-    const vec3 D = scale(T.T.v, rset(2) * c), work = scale(T.law.g, c), bend = turn_slope(&T.law, D);
+    const vec3 D = scale(sub(T.bent, T.z), c), work = scale(T.law.g, c), bend = turn_slope(&T.law, D);
     vec3 *const slip = &A->bars.slip[turn_slot(m, s)], *const to = way == 0 ? &at->n : turn_before(t, at, &A->bars);
     if (way == 0) {
         *to = add(*to, turn_pull(&T.T, add(bend, work)));
         return;
     }
-    turn_bristles_pullback(&T, bend, t->share, slip, to), turn_bristles_pullback(&T, work, rset(0), slip, to);
+    vec3 *const on = way_of_frame(t, &A->bars);
+    turn_bristles_pullback(&T, bend, t->share, slip, to, on), turn_bristles_pullback(&T, work, rset(0), slip, to, on);
     A->bars.lag[s->contact] = A->bars.lag[s->contact] + dot(T.law.by_press, D);
     turn_by_contact(m, &A->W, t, &T, D);
     if (s->surface) A->bars.face[s->contact] = add(A->bars.face[s->contact], turn_by_face(&T, D));

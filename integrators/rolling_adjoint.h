@@ -31,6 +31,7 @@ FN solved_turn turn_solved(const lane_model *m, const solve *W, int k, const tou
     t.T = at.T, t.law = turn_in_step(m, s, &at, c->face, W->in.drag, W->lag[s->contact]);
     t.z = W->slip[turn_slot(m, s)], t.bent = at.s, t.face = c->face;
     t.y = add_scaled(scale(t.z, share), t.T.v, rset(2));
+    if (W->turn.of) t.y = add(t.y, W->turn.of[s->body].at.way);
     return t;
 }
 
@@ -50,9 +51,11 @@ FN vec3 turn_by_face(const solved_turn *t, vec3 v)
     return sub_scaled(x, turn_slope(F, v), dot(f, t->y));
 }
 
-/// Adds the gradients that b, by share z + 2 v, makes by z and by a turn of R_k.
-FN void turn_bristles_pullback(const solved_turn *t, vec3 b, real share, vec3 *z, vec3 *start)
+/// Adds the gradients that b, by share z + 2 v and the way of frames, makes by z, by a turn of R_k and by that way (NULL: there is
+/// none).
+FN void turn_bristles_pullback(const solved_turn *t, vec3 b, real share, vec3 *z, vec3 *start, vec3 *way)
 {
+    if (way) *way = add(*way, b);
     *z = add_scaled(*z, b, share), *start = sub(*start, turn_rate(&t->T, b));
 }
 
