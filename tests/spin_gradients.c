@@ -40,8 +40,8 @@ static const char *const scenes[] = {
     "  - {name: d, joint: free, mass: 0.7, inertia: [0.03, 0.03, 0.03, 0, 0, 0]}\n",
     // tops
     "  - {name: a, joint: free, mass: 1.2, com: [0.03, 0.05, -0.02], inertia: [0.03, 0.06, 0.075, 0, 0.003, 0]}\n",
-    "  - {name: a, joint: ball, mass: 0.8, com: [0.03, 0.05, -0.1], inertia: [0.03, 0.036, 0.018, 0.001, 0, 0]}\n"
-    "  - {name: b, joint: free, mass: 0.5, inertia: [0.02, 0.02, 0.03, 0, 0, 0]}\n",
+    ("  - {name: a, joint: ball, mass: 0.8, com: [0.03, 0.05, -0.1], inertia: [0.03, 0.036, 0.018, 0.001, 0, 0]}\n"
+     "  - {name: b, joint: free, mass: 0.5, inertia: [0.02, 0.02, 0.03, 0, 0, 0]}\n"),
 };
 enum { SCENES = sizeof scenes / sizeof *scenes };
 
