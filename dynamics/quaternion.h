@@ -59,6 +59,12 @@ FN quat quat_add_scaled(quat a, quat b, real s)
     return a;
 }
 
+FN quat sel_quat(mask m, quat a, quat b)
+{
+    a.w = sel(m, a.w, b.w), a.x = sel(m, a.x, b.x), a.y = sel(m, a.y, b.y), a.z = sel(m, a.z, b.z);
+    return a;
+}
+
 FN quat quat_pure(vec3 v, real s)  // (0, s v)
 {
     quat a;

@@ -77,6 +77,38 @@ FN mat3 mat3_add_scaled(mat3 A, mat3 B, real s)
     A.x = add_scaled(A.x, B.x, s), A.y = add_scaled(A.y, B.y, s), A.z = add_scaled(A.z, B.z, s);
     return A;
 }
+FN mat3 mat3_scale(mat3 A, real s)
+{
+    A.x = scale(A.x, s), A.y = scale(A.y, s), A.z = scale(A.z, s);
+    return A;
+}
+FN mat3 mat3_scaled_difference(mat3 A, mat3 B, real s)  // s (A - B)
+{
+    A.x = scale(sub(A.x, B.x), s), A.y = scale(sub(A.y, B.y), s), A.z = scale(sub(A.z, B.z), s);
+    return A;
+}
+FN mat3 skew_times(vec3 l, mat3 M)  // [l]x M
+{
+    M.x = cross(l, M.x), M.y = cross(l, M.y), M.z = cross(l, M.z);
+    return M;
+}
+FN mat3 times_skew(mat3 M, vec3 s)  // M [s]x
+{
+    mat3 X;
+    X.x = sub_scaled(scale(M.y, s.z), M.z, s.y), X.y = sub_scaled(scale(M.z, s.x), M.x, s.z);
+    X.z = sub_scaled(scale(M.x, s.y), M.y, s.x);
+    return X;
+}
+/// The sum of A_c x B_c over the columns: <[t]x A, B> by t.
+FN vec3 sum_of_crosses(mat3 A, mat3 B) { return cross_add(cross_add(cross(A.x, B.x), A.y, B.y), A.z, B.z); }
+/// z k' + [c]x, by rows.
+FN mat3 dyad_and_skew(vec3 z, vec3 k, vec3 c)
+{
+    mat3 A;
+    A.x = add(scale(k, z.x), vec(rset(0), negate(c.z), c.y)), A.y = add(scale(k, z.y), vec(c.z, rset(0), negate(c.x)));
+    A.z = add(scale(k, z.z), vec(negate(c.y), c.x, rset(0)));
+    return A;
+}
 /// a 3x3 constant, row-major in the model
 FN mat3 const33(const double *c)
 {

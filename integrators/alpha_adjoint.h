@@ -211,7 +211,7 @@ KERNEL void loads_pullback(const lane_model *m, const solve *W, const position_s
             P->load[i].n = mul_add(P->load[i].n, R_k, add(smul(e.k, turned), half));
             // by T
             const vec3 l = mul(R_k, chart_velocity(axes_increment(R_k, R), turned)), t = load_torque(m, s, ahead);
-            const vec3 turn = scale(cross_add(cross_add(cross(R_k.x, V.x), R_k.y, V.y), R_k.z, V.z), quarter);
+            const vec3 turn = scale(sum_of_crosses(R_k, V), quarter);
             const vec3 by_t = cross_add(l, turn, l), by_turn = scale(cross(l, t), quarter);
             by_T.R.x = cross_add(by_T.R.x, V.x, by_turn), by_V->R.x = cross_add(by_V->R.x, by_turn, R_k.x);
             by_T.R.y = cross_add(by_T.R.y, V.y, by_turn), by_V->R.y = cross_add(by_V->R.y, by_turn, R_k.y);
@@ -360,8 +360,8 @@ KERNEL void fold_restart(const lane_model *m, real h, const rate_pose *V, const 
             mat3 by_D, by_R = frame_change_pullback(b, f, R, D, columns_seen(b, &both), &g->at, &by_D);
             g->V = columns_add_scaled(zero_rate(), now, rset(-1));
             now.R = mat3_add(now.R, by_D);
-            by_R = mat3_add(by_R, frame_rate_pullback(b, f, R, scaled(columns_seen(b, &now), rset(-1)), &g->at));
-            one->P.load[i].n = by_turn(R, by_R);
+            by_R = mat3_add(by_R, frame_rate_pullback(b, f, R, mat3_scale(columns_seen(b, &now), rset(-1)), &g->at));
+            one->P.load[i].n = sum_of_crosses(R, by_R);
         }
         A->after.V[k] = columns_add_scaled(after->V[k], now, rset(1));
     }

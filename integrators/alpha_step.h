@@ -226,7 +226,7 @@ KERNEL void aim_wrenches(const lane_model *m, const alpha_rule *r, const positio
             if (load->flags & LOAD_AXIAL) at->axis = scale(at->axis, rset(1) / root(dot(at->axis, at->axis)));
             at->stream = stream_now(m, load, add(at->gap, way));
         }
-        const vec3 turn = scale(cross_add(cross_add(cross(R.x, V.x), R.y, V.y), R.z, V.z), rset(0.25) * r->h);
+        const vec3 turn = scale(sum_of_crosses(R, V), rset(0.25) * r->h);
         at->T = cross_add(at->T, at->T, turn);
     }
 }

@@ -38,17 +38,6 @@ FN mat3 no_columns(void)
     M.x = M.y = M.z = zero3();
     return M;
 }
-FN mat3 scaled(mat3 M, real s)
-{
-    M.x = scale(M.x, s), M.y = scale(M.y, s), M.z = scale(M.z, s);
-    return M;
-}
-FN mat3 columns_of_sym(sym3 S)
-{
-    mat3 M;
-    M.x = vec(S.xx, S.xy, S.xz), M.y = vec(S.xy, S.yy, S.yz), M.z = vec(S.xz, S.yz, S.zz);
-    return M;
-}
 FN frame_bar no_frame_bar(void)
 {
     frame_bar g;
@@ -56,15 +45,13 @@ FN frame_bar no_frame_bar(void)
     return g;
 }
 
-/// The gradient of <X, [t] R> by t.
-FN vec3 by_turn(mat3 R, mat3 X) { return cross_add(cross_add(cross(R.x, X.x), R.y, X.y), R.z, X.z); }
-/// That of <X, M [t]>.
-FN vec3 by_own_turn(mat3 M, mat3 X) { return by_turn(no_turn().E, mmul(transposed(M), X)); }
+/// The gradient of <X, M [t]> by t; that of <X, [t] M> is sum_of_crosses().
+FN vec3 by_own_turn(mat3 M, mat3 X) { return sum_of_crosses(no_turn().E, mmul(transposed(M), X)); }
 
 /// Of Y = E M F with the gradient X: that by M.
 FN mat3 turned_on_pullback(const lane_body *b, const turned_frame *f, mat3 Y, mat3 X, frame_bar *g)
 {
-    g->E = add(g->E, by_turn(Y, X));
+    g->E = add(g->E, sum_of_crosses(Y, X));
     if (!is_top(b)) g->F = add(g->F, by_own_turn(Y, X));
     return turned_back(b, f, X);
 }
@@ -72,7 +59,7 @@ FN mat3 turned_on_pullback(const lane_body *b, const turned_frame *f, mat3 Y, ma
 FN mat3 turned_back_pullback(const lane_body *b, const turned_frame *f, mat3 M, mat3 X, frame_bar *g)
 {
     const mat3 N = turned_on(b, f, X);
-    g->E = sub(g->E, by_turn(M, N));
+    g->E = sub(g->E, sum_of_crosses(M, N));
     if (!is_top(b)) g->F = sub(g->F, by_own_turn(M, N));
     return N;
 }
@@ -80,14 +67,14 @@ FN mat3 turned_back_pullback(const lane_body *b, const turned_frame *f, mat3 M, 
 /// Of X(R) and G(R, D), with the gradient X: that by R, and by D.
 FN mat3 frame_rate_pullback(const lane_body *b, const turned_frame *f, mat3 R, mat3 X, frame_bar *g)
 {
-    g->l = add(g->l, by_turn(R, X)), g->r = add(g->r, by_own_turn(R, X));
-    return scaled(frame_rate(b, f, X), rset(-1));
+    g->l = add(g->l, sum_of_crosses(R, X)), g->r = add(g->r, by_own_turn(R, X));
+    return mat3_scale(frame_rate(b, f, X), rset(-1));
 }
 FN mat3 frame_change_pullback(const lane_body *b, const turned_frame *f, mat3 R, mat3 D, mat3 X, frame_bar *g, mat3 *by_D)
 {
     const mat3 Y = mat3_add(mat3_add(D, D), frame_rate(b, f, R));
-    const mat3 by_Y = scaled(frame_rate(b, f, X), rset(-1));
-    g->l = add(g->l, by_turn(Y, X)), g->r = add(g->r, by_own_turn(Y, X)), g->a = add(g->a, by_turn(R, X));
+    const mat3 by_Y = mat3_scale(frame_rate(b, f, X), rset(-1));
+    g->l = add(g->l, sum_of_crosses(Y, X)), g->r = add(g->r, by_own_turn(Y, X)), g->a = add(g->a, sum_of_crosses(R, X));
     *by_D = mat3_add(by_Y, by_Y);
     const mat3 by_R = frame_rate_pullback(b, f, R, by_Y, g);
     return is_top(b) ? mat3_scaled_difference(by_R, skew_times(f->a, X), rset(1)) : by_R;
@@ -97,14 +84,8 @@ FN mat3 frame_change_pullback(const lane_body *b, const turned_frame *f, mat3 R,
 FN mat3 frame_couple_pullback(const lane_body *b, const turned_frame *f, mat3 R, mat3 D, vec3 w, frame_bar *g)
 {
     mat3 by_D;
-    frame_change_pullback(b, f, R, D, skew_times(opposite(w), mmul(R, columns_of_sym(mass_of_top(b).S))), g, &by_D);
+    frame_change_pullback(b, f, R, D, skew_times(opposite(w), mmul(R, sym_full(mass_of_top(b).S))), g, &by_D);
     return by_D;
-}
-
-FN quat sel_quat(mask m, quat a, quat b)
-{
-    a.w = sel(m, a.w, b.w), a.x = sel(m, a.x, b.x), a.y = sel(m, a.y, b.y), a.z = sel(m, a.z, b.z);
-    return a;
 }
 
 /// The tangents of turn_top() along the axes of L: its turn, from the right, and its way.
@@ -179,7 +160,7 @@ FN mat3 frame_pullback(const lane_body *b, mat3 R, mat3 V, real t, const frame_b
         const ldl3 I = ldl_factor(M.I);
         const vec3 L = tmul(R, moment_of_columns(R, V, M.S)), s = top_pullback(&f, R, &I, L, t, g);
         *start = cross_add(cross_add(cross_add(*start, f.l, g->l), f.a, g->a), f.way, g->way);
-        X = skew_times(s, columns_of_sym(M.S));
+        X = skew_times(s, sym_full(M.S));
     } else if (is_wheel(b)) {
         const vec3 axis = own_axis(b);
         const real s = dot(axis, add_scaled(g->r, add(g->F, tmul(R, g->way)), t));
@@ -193,7 +174,7 @@ FN mat3 frame_pullback(const lane_body *b, mat3 R, mat3 V, real t, const frame_b
     }
     if (!is_wheel(b)) *start = add(*start, sub(g->E, tmul(f.E, g->E)));
     X = mmul(R, X);
-    *start = add(*start, by_turn(X, V));
+    *start = add(*start, sum_of_crosses(X, V));
     return X;
 }
 
@@ -265,7 +246,7 @@ KERNEL void leave_frames_pullback(const lane_model *m, const solve *W, rate_pose
             by_R = mat3_add(by_R, frame_change_pullback(b, f, R, D, columns_seen(b, &A[k]), &seen[i].at, &by_D));
             bar[k].R = mat3_add(bar[k].R, by_D);
         }
-        P->load[i].n = by_turn(R, by_R);
+        P->load[i].n = sum_of_crosses(R, by_R);
     }
     add_joint_rows(m, W->now, P->load, b_);
 }
@@ -279,19 +260,17 @@ KERNEL void couples_pullback(const lane_model *m, const solve *W, const pose_wor
         seen_bar *const g = &seen[i];
         const mat3 R = W->now[i].R;
         const vec3 w = P->motion[i].w;
-        if (!has_couple(b)) continue;
-        rate_pose base;
-        base.R = no_columns(), base.p = zero3();
-        if (!is_framed(b, W->turn.mode)) continue;
+        rate_pose base = zero_rate();
+        if (!has_couple(b) || !is_framed(b, W->turn.mode)) continue;
         if (is_top(b)) {
             const mat3 D = mat3_scaled_difference(R, f->base, f->rate);
-            base.R = scaled(frame_couple_pullback(b, &f->at, R, D, w, &g->at), negate(f->rate));
+            base.R = mat3_scale(frame_couple_pullback(b, &f->at, R, D, w, &g->at), negate(f->rate));
         } else {
             const vec3 axis = own_axis(b), z = mul(R, axis), from = mul(f->base, axis);
             g->at.r = sub(g->at.r, scale(axis, axial_momentum(b, axis) * f->rate * dot(w, gyrostat_couple(rset(1), f->whole, z, from))));
             add_outer(&base, scale(f->whole ? w : sub_scaled(w, z, dot(z, w)), f->couple), axis);
         }
-        g->base = mat3_add(g->base, base.R), g->from = add(g->from, by_turn(f->from, base.R));
+        g->base = mat3_add(g->base, base.R), g->from = add(g->from, sum_of_crosses(f->from, base.R));
     }
 }
 
@@ -320,9 +299,9 @@ KERNEL void drifts_pullback(const lane_model *m, const solve *W, real inv_s, con
         k += (b->flags & BODY_MASS) != 0;
         if (!is_framed(b, W->turn.mode)) continue;
         const mat3 X = columns_seen(b, &by[k]);
-        const vec3 u = sub_scaled(f->at.way, frame_spin(&f->at, f->from), inv_s), by_u = by_turn(f->from, X), back = scale(by_u, negate(inv_s));
+        const vec3 u = sub_scaled(f->at.way, frame_spin(&f->at, f->from), inv_s), by_u = sum_of_crosses(f->from, X), back = scale(by_u, negate(inv_s));
         const vec3 turned = mul(f->from, f->at.r);
-        g->from = add(g->from, sub(cross(turned, back), by_turn(f->from, skew_times(u, X))));
+        g->from = add(g->from, sub(cross(turned, back), sum_of_crosses(f->from, skew_times(u, X))));
         g->at.way = add(g->at.way, by_u), g->at.l = add(g->at.l, back), g->at.r = add(g->at.r, tmul(f->from, back));
     }
 }
@@ -352,13 +331,13 @@ KERNEL void enter_frames_pullback(const lane_model *m, const solve *W, const pos
             const mat3 X = turned_on_pullback(b, f, (n ? T->B : T->A)[i].R, columns_seen(b, A), &g->at);
             mat3 more;
             A->R = mat3_add(moved_with(b, A), X);
-            by_R = mat3_add(by_R, frame_change_pullback(b, &begun, R, D, scaled(X, rset(-1)), &g->begun, &more));
+            by_R = mat3_add(by_R, frame_change_pullback(b, &begun, R, D, mat3_scale(X, rset(-1)), &g->begun, &more));
             by_D = mat3_add(by_D, more);
         }
-        by_R = mat3_add(by_R, frame_rate_pullback(b, &begun, R, scaled(by_D, rset(-1)), &g->begun));
+        by_R = mat3_add(by_R, frame_rate_pullback(b, &begun, R, mat3_scale(by_D, rset(-1)), &g->begun));
         // R~ = E R F
         g->at.E = add(g->at.E, g->from), g->at.F = add(g->at.F, tmul(T->of[i].from, g->from));
-        vec3 n = add(add(g->start, tmul(f->E, g->from)), by_turn(R, by_R));
+        vec3 n = add(add(g->start, tmul(f->E, g->from)), sum_of_crosses(R, by_R));
         by_V = mat3_add(mat3_add(by_V, by_D), frame_pullback(b, R, V, W->in.h, &g->at, &n));
         bar->V[k].R = mat3_add(by_V, frame_pullback(b, R, V, rset(0), &g->begun, &n));
         P->load[i].n = n;

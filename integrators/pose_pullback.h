@@ -98,7 +98,7 @@ FN void add_outer(rate_pose *X, vec3 g, vec3 s)
 FN wrench wrench_on(mat3 R, rate_pose X)
 {
     wrench w;
-    w.n = cross_add(cross_add(cross(R.x, X.R.x), R.y, X.R.y), R.z, X.R.z), w.f = X.p;
+    w.n = sum_of_crosses(R, X.R), w.f = X.p;
     return w;
 }
 

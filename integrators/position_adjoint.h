@@ -358,7 +358,7 @@ KERNEL void solve_target_pullback(const lane_model *m, const position_adjoint *A
         if (S) {
             const mat3 V = S->V[s->body].R;
             torque = cross_add(torque, torque,
-                               scale(cross_add(cross_add(cross(R_k.x, V.x), R_k.y, V.y), R_k.z, V.z), rset(0.25) * in->h));
+                               scale(sum_of_crosses(R_k, V), rset(0.25) * in->h));
         }
         const vec3 turned = s->flags & LOAD_TURNS ? mul(R, torque_terms(torque, R_k, R).g) : zero3();
         thrust_target_pullback(m, s, push_force(m, s, axes), opposite(turned), moved_point(y, mul(R, load3(s->point))), y.w);

@@ -140,7 +140,8 @@ KERNEL position_state see_from_frames(const lane_model *m, const position_state 
         body_frame *const f = &T->of[i];
         const mat3 R = W->start[i].R, V = S->V[i].R;
         turned_frame begun;
-        f->from = f->base = R, f->shift = zero3(), f->couple = rset(0), f->at = no_turn(), f->whole = T->mode == BRAKED;
+        f->from = f->base = R, f->shift = zero3(), f->couple = rset(0), f->rate = W->in.inv_h, f->at = no_turn();
+        f->whole = T->mode == BRAKED;
         T->V[i] = S->V[i];
         if (S->A) T->A[i] = S->A[i], T->B[i] = S->B[i];
         if (!is_framed(b, T->mode)) continue;
@@ -149,7 +150,6 @@ KERNEL position_state see_from_frames(const lane_model *m, const position_state 
         f->shift = mul(mat3_add_scaled(R, f->from, rset(-1)), seen_center(b));
         const mat3 D = mat3_add_scaled(V, frame_rate(b, &begun, R), rset(-1));
         T->V[i] = with_columns(b, S->V[i], turned_on(b, &f->at, D));
-        f->rate = W->in.inv_h;
         if (tilts(b)) f->couple = axial_momentum(b, f->at.r) * W->in.inv_h;
         if (!S->A) continue;
         const mat3 G = frame_change(b, &begun, R, D);

@@ -237,9 +237,9 @@ FN vec3 way_of_axes_pullback(const lane_body *b, stage_adjoint *A, int i, int l,
 {
     const stages *W = &A->P.W;
     const int at = i * W->table->stages + l;
-    const mat3 R = W->body[at].T.R, by = scaled(X, weight);
-    A->seen[i].start = sub(A->seen[i].start, by_turn(W->start[i].R, by));
-    return by_turn(R, turned_back_pullback(b, &W->frame[at], R, by, &A->frame[at]));
+    const mat3 R = W->body[at].T.R, by = mat3_scale(X, weight);
+    A->seen[i].start = sub(A->seen[i].start, sum_of_crosses(W->start[i].R, by));
+    return sum_of_crosses(R, turned_back_pullback(b, &W->frame[at], R, by, &A->frame[at]));
 }
 
 /// Of velocities at the end of a step, gradients V by which become those by what frames do not see of them: adds to A->b.
@@ -256,7 +256,7 @@ KERNEL void end_frames_pullback(const lane_model *m, stage_adjoint *A, rate_pose
         if (!has_frame(b, W)) continue;
         const mat3 R = W->body[i * s + last].T.R, X = columns_seen(b, &V[k]);
         const mat3 turned = mat3_add_scaled(end_rate(b, &A->P, i).R, frame_rate(b, f, R), rset(-1));
-        A->seen[i].end = by_turn(R, frame_rate_pullback(b, f, R, X, &A->frame[i * s + last]));
+        A->seen[i].end = sum_of_crosses(R, frame_rate_pullback(b, f, R, X, &A->frame[i * s + last]));
         A->seen[i].rate = turned_on_pullback(b, f, turned, X, &A->frame[i * s + last]);
         V[k].R = moved_with(b, &V[k]);
     }
@@ -281,18 +281,18 @@ FN void stage_seen_pullback(const lane_model *m, const lane_body *b, stage_adjoi
     const turned_frame *f = &W->frame[i * s + a];
     frame_bar *const g = &A->frame[i * s + a];
     const mat3 R = W->body[i * s + a].T.R, R_k = W->start[i].R, turned = skew_times(w, R);
-    const mat3 S = columns_of_sym(is_top(b) ? mass_of_top(b).S : load_sym(given(b)->S)), X = mmul(turned_back(b, f, turned), S);
+    const mat3 S = sym_full(is_top(b) ? mass_of_top(b).S : load_sym(given(b)->S)), X = mmul(turned_back(b, f, turned), S);
     const real k2 = W->in.k2, hV = rset(t->hV[a]);
     turned_frame begun;
     frame_of(b, R_k, W->V[i].R, rset(0), &begun);
-    mat3 rate = scaled(mat3_add_scaled(W->V[i].R, frame_rate(b, &begun, R_k), rset(-1)), negate(hV * W->in.h));
+    mat3 rate = mat3_scale(mat3_add_scaled(W->V[i].R, frame_rate(b, &begun, R_k), rset(-1)), negate(hV * W->in.h));
     for (int l = 0; l < s; l++) {
         rate = mat3_add(rate, mat3_scaled_difference(axes_seen(b, W, s, i, l), R_k, rset(t->h[a][l])));
         way_of_axes_pullback(b, A, i, l, rset(-t->h[a][l]) * k2, X);
     }
     M->R = mat3_add_scaled(M->R, mmul(turned, S), rset(-1));
     A->seen[i].D = mat3_add_scaled(A->seen[i].D, X, hV * W->in.inv_h);
-    turned_back_pullback(b, f, turned, scaled(mmul(rate, S), negate(k2)), g);
+    turned_back_pullback(b, f, turned, mat3_scale(mmul(rate, S), negate(k2)), g);
     if (b->flags & (BODY_ROUND | BODY_TOP)) {
         const mat3 D = axes_rate(b, W, s, i, a), by = turned_on_pullback(b, f, D, frame_couple_pullback(b, f, R, D, w, g), g);
         for (int l = 0; l < s; l++) way_of_axes_pullback(b, A, i, l, rset(t->d[a][l]) * W->in.inv_h, by);
@@ -321,7 +321,7 @@ KERNEL void start_frames_pullback(const lane_model *m, stage_adjoint *A, const s
         if (!has_frame(b, W)) continue;
         turned_frame begun;
         frame_of(b, R, V, rset(0), &begun);
-        vec3 n = add(g->start, by_turn(R, frame_rate_pullback(b, &begun, R, scaled(g->D, rset(-1)), &g->begun)));
+        vec3 n = add(g->start, sum_of_crosses(R, frame_rate_pullback(b, &begun, R, mat3_scale(g->D, rset(-1)), &g->begun)));
         mat3 by_V = mat3_add(g->D, frame_pullback(b, R, V, rset(0), &g->begun, &n));
         for (int a = 0; a < s; a++)
             by_V = mat3_add(by_V, frame_pullback(b, R, V, rset(W->table->c[a]) * W->in.h, &A->frame[i * s + a], &n));

@@ -188,12 +188,9 @@ FN mat3 stage_couple_block(const lane_body *b, const stages *W, int s, int i, in
     const real Iw = axial_momentum(b, W->frame[i * s].r), d = Iw * rset(W->table->d[a][l]) * W->in.inv_h;
     // y goes by turns with -[y]x: across z
     const vec3 by = scale(cross(z, y), d);  // -d (1 - z z') [y]x = -d [y]x + z (z x y)' d
-    mat3 A;
     vec3 c = scale(y, negate(d)), k = by;
     if (a == l) c = add_scaled(c, z, Iw * dot(z, r)), k = add(k, scale(cross(r, z), Iw));
-    A.x = add(scale(k, z.x), vec(rset(0), negate(c.z), c.y)), A.y = add(scale(k, z.y), vec(c.z, rset(0), negate(c.x)));
-    A.z = add(scale(k, z.z), vec(negate(c.y), c.x, rset(0)));
-    return A;
+    return dyad_and_skew(z, k, c);
 }
 
 /// The derivative of the axes of body i at stage a, seen from its frames and turned on: E Q' F.
@@ -224,8 +221,8 @@ FN mat3 stage_frame_block(const lane_body *b, const stages *W, int s, int i, int
     const vec3 e[3] = {vec(one, zero, zero), vec(zero, one, zero), vec(zero, zero, one)};
     vec3 c[3];
     for (int k = 0; k < 3; k++) {
-        const mat3 turned = skew_times(e[k], o[l].T.R), none = mat3_scaled_difference(R, R, zero);
-        const mat3 on = turned_on(b, f, turned_back(b, &W->frame[i * s + l], turned)), dD = mat3_scaled_difference(on, none, d);
+        const mat3 turned = skew_times(e[k], o[l].T.R), none = mat3_scale(R, zero);
+        const mat3 on = turned_on(b, f, turned_back(b, &W->frame[i * s + l], turned)), dD = mat3_scale(on, d);
         c[k] = couple_change(b, f, R, D, a == l ? turned : none, dD);
         if (!(b->flags & BODY_PINNED)) c[k] = add_scaled(c[k], cross(o[a].c, cross(e[k], o[l].c)), h / given(b)->mass);
         if (a != l) c[k] = add_scaled(c[k], moment_of_columns(R, on, M.S), h);
@@ -316,7 +313,7 @@ FN vec3 stage_spin(const stages *W, int i, int a)
         D.x = add_scaled(D.x, sub(at->x, start.x), d), D.y = add_scaled(D.y, sub(at->y, start.y), d);
         D.z = add_scaled(D.z, sub(at->z, start.z), d);
     }
-    return scale(cross_add(cross_add(cross(R.x, D.x), R.y, D.y), R.z, D.z), rset(0.5));
+    return scale(sum_of_crosses(R, D), rset(0.5));
 }
 
 /// Drag that slips at stage a, where its point has the velocity x.

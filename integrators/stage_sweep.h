@@ -77,26 +77,17 @@ FN void add_block(real *at, int w, mat3 A, vec3 right, vec3 left, real mass)
     at[5 * w] = at[5 * w] + left.y, at[5 * w + 1] = at[5 * w + 1] - left.x, at[5 * w + 5] = at[5 * w + 5] + mass;
 }
 
-FN mat3 rows_of_sym(sym3 S)
-{
-    mat3 A;
-    A.x = vec(S.xx, S.xy, S.xz), A.y = vec(S.xy, S.yy, S.yz), A.z = vec(S.xz, S.yz, S.zz);
-    return A;
-}
-
 /// Adds the block M, by rows, and [n]x to the turns in P at `at`, rows of w.
 FN void add_turning_block(real *at, int w, mat3 M, vec3 n)
 {
-    M.x = add(M.x, vec(rset(0), negate(n.z), n.y)), M.y = add(M.y, vec(n.z, rset(0), negate(n.x)));
-    M.z = add(M.z, vec(negate(n.y), n.x, rset(0)));
-    add_block(at, w, M, zero3(), zero3(), rset(0));
+    add_block(at, w, mat3_add(M, dyad_and_skew(zero3(), zero3(), n)), zero3(), zero3(), rset(0));
 }
 
 /// Adds the block of a solve of one stage to P.
 FN void add_solve_block(const lane_model *m, const lane_body *b, const solve *W, int i, int width, real *P)
 {
     const iterate_body *t = &W->body[i];
-    if (b->flags & BODY_MASS) add_block(P, width, rows_of_sym(t->A), t->b, t->b, given(b)->mass * W->in.k2);
+    if (b->flags & BODY_MASS) add_block(P, width, sym_full(t->A), t->b, t->b, given(b)->mass * W->in.k2);
     if (m->skew && has_couple(b)) {
         const body_frame *const f = &W->turn.of[i];
         const mat3 R = W->now[i].R;
@@ -104,7 +95,7 @@ FN void add_solve_block(const lane_model *m, const lane_body *b, const solve *W,
     }
     if (!is_loaded(b, W)) return;
     const inertia6 L = W->load[b->load].P;
-    const mat3 A = rows_of_sym(L.A), D = rows_of_sym(L.D), Bt = transposed(L.B);
+    const mat3 A = sym_full(L.A), D = sym_full(L.D), Bt = transposed(L.B);
     const vec3 top[3] = {A.x, A.y, A.z}, right[3] = {Bt.x, Bt.y, Bt.z}, left[3] = {L.B.x, L.B.y, L.B.z}, low[3] = {D.x, D.y, D.z};
     for (int k = 0; k < 3; k++) {
         real *const n = P + width * k, *const f = P + width * (3 + k);
@@ -124,7 +115,7 @@ FN void add_stage_blocks(const lane_body *b, const stages *W, int s, int i, int 
             mat3 A;
             vec3 right, left;
             if (a == l) {
-                A = rows_of_sym(o[a].A);
+                A = sym_full(o[a].A);
                 right = left = o[a].b;
             } else {
                 right = scale(o[a].c, h), left = scale(o[l].c, h);
@@ -356,7 +347,7 @@ FN void add_touch_blocks(const lane_model *m, const stages *W, int k, int s, int
     if (load->rolls) add_turn_blocks(m, W, k, s, a, width, &t, P);
     const vec3 f = meeting_gradient(&t), half = scale(f, rset(-0.5)),
                turn = scale(cross(t.rub.g, t.face), rset(0.5) * load->radius);
-    mat3 A = rows_of_sym(point_curvature(t.arm, f));  // and [turn]x
+    mat3 A = sym_full(point_curvature(t.arm, f));  // and [turn]x
     A.x = add(A.x, vec(rset(0), negate(turn.z), turn.y)), A.y = add(A.y, vec(turn.z, rset(0), negate(turn.x)));
     A.z = add(A.z, vec(negate(turn.y), turn.x, rset(0)));
     add_block(P + (width + 1) * 6 * a, width, A, half, half, rset(0));
@@ -371,7 +362,7 @@ FN void add_pull_blocks(const lane_model *m, const stages *W, int k, int s, int 
         mat3 A = arms_block(at->arm, by->arm, c);
         vec3 right = scale(at->arm, c), left = scale(by->arm, c);
         if (a == l) {
-            const mat3 G = rows_of_sym(point_curvature(at->arm, at->g));
+            const mat3 G = sym_full(point_curvature(at->arm, at->g));
             A.x = add(A.x, G.x), A.y = add(A.y, G.y), A.z = add(A.z, G.z);
             right = left = add_scaled(right, at->g, rset(-0.5));
         }

@@ -13,14 +13,15 @@
 /// and what G makes of the body's second moment S acts on it besides. Nothing more is carried from step to step, and the frames of
 /// the next step may turn otherwise. Which body has which:
 ///
-/// *Wheels*, hinges that nothing holds with their mass alike about the axis b, and such bodies alone on a ball joint of the world: F, by w about b, the axial momentum of V over
-/// its inertia I: of the body alone, not of the joints. S is the same from there, and of G what counts is the couple of a
-/// gyrostat, I w b' across b, where joints before it turn that axis. Along b it would be a brake of the first order.
+/// *Wheels*, hinges that nothing holds with their mass alike about the axis b, and such bodies alone on a ball joint of the world, or
+/// free and rolling about b: F, by w about b, the axial momentum of V over its inertia I: of the body alone, not of the joints. S is
+/// the same from there, and of G what counts is the couple of a gyrostat, I w b' across b, where joints before it turn that axis.
+/// Along b it would be a brake of the first order.
 ///
 /// *Balls*, leaves on ball joints with their mass alike about all axes there: E and F by half of the angular velocity each. G makes
 /// nothing but terms of the second order in what forces do in a step; in steps of one stage these are left out.
 ///
-/// *Tops*, other leaves on ball joints whose origin does not turn: E alone, that of the free motion about the centre of mass or, of
+/// *Tops*, other leaves on ball joints of the world or free, which touch nothing: E alone, that of the free motion about the centre of mass or, of
 /// roots, about the joint, by Euler's equations. All of G counts.
 ///
 /// Couples have no potential, and their derivatives by turns are not symmetric.
@@ -97,22 +98,6 @@ FN real axial_momentum(const lane_body *b, vec3 r)
 /// Whether a step of this frame_mode sees it from frames.
 FN bool is_framed(const lane_body *b, int mode) { return spins(b) && mode != BY_CHORDS && !(mode == BRAKED && is_top(b)); }
 
-/// M [s]
-FN mat3 times_skew(mat3 M, vec3 s)
-{
-    mat3 X;
-    X.x = sub_scaled(scale(M.y, s.z), M.z, s.y), X.y = sub_scaled(scale(M.z, s.x), M.x, s.z);
-    X.z = sub_scaled(scale(M.x, s.y), M.y, s.x);
-    return X;
-}
-
-/// [l] M
-FN mat3 skew_times(vec3 l, mat3 M)
-{
-    M.x = cross(l, M.x), M.y = cross(l, M.y), M.z = cross(l, M.z);
-    return M;
-}
-
 /// X and G at the axes R; D: E Q' F.
 FN mat3 frame_rate(const lane_body *b, const turned_frame *f, mat3 R)
 {
@@ -127,33 +112,24 @@ FN mat3 frame_change(const lane_body *b, const turned_frame *f, mat3 R, mat3 D)
     return is_top(b) ? mat3_add(G, skew_times(f->a, R)) : mat3_add(G, times_skew(Y, f->r));
 }
 
-/// s (A - B)
-FN mat3 mat3_scaled_difference(mat3 A, mat3 B, real s)
-{
-    A.x = scale(sub(A.x, B.x), s), A.y = scale(sub(A.y, B.y), s), A.z = scale(sub(A.z, B.z), s);
-    return A;
-}
-
 /// The angular velocity, body axes, of a body with the axes R that change by V.
 FN vec3 rate_of_axes(mat3 R, mat3 V)
 {
-    return scale(tmul(R, cross_add(cross_add(cross(R.x, V.x), R.y, V.y), R.z, V.z)), rset(0.5));
+    return scale(tmul(R, sum_of_crosses(R, V)), rset(0.5));
 }
 
-/// The second moment and the inertia of a top about the point about which it turns, and where that is in its axes.
+/// The second moment and the inertia of a top about the point about which it turns.
 typedef struct {
     sym3 S, I;
-    vec3 c;
 } top_mass;
 
 FN top_mass mass_of_top(const lane_body *b)
 {
     top_mass M;
     const vec3 h = load3(given(b)->h);
-    M.S = load_sym(given(b)->S), M.I = load_sym(given(b)->I), M.c = zero3();
+    M.S = load_sym(given(b)->S), M.I = load_sym(given(b)->I);
     if (b->flags & BODY_PINNED) return M;
     const real inv = rset(1) / given(b)->mass;
-    M.c = scale(h, inv);
     sym_add_dyad(&M.S, h, negate(inv)), sym_add_dyad(&M.I, h, inv);
     const real trace = dot(h, h) * inv;
     M.I.xx = M.I.xx - trace, M.I.yy = M.I.yy - trace, M.I.zz = M.I.zz - trace;
@@ -180,7 +156,7 @@ FN real parts_of_top(const ldl3 *I, vec3 L, real t)
 }
 
 /// The free motion of a top from the axes R and the momentum L, both as the step begins, L in body axes: over the time t, in parts of
-/// at most 0.04 rad by the Runge-Kutta method of order 4 for its turn z and L.
+/// at most 0.04 rad (but no more than MOST_TOP_PARTS of them) by the Runge-Kutta method of order 4 for its turn z and L.
 FN turned_frame turn_top(const ldl3 *inertia, mat3 R, vec3 L, real t)
 {
     const ldl3 I = *inertia;
@@ -200,17 +176,19 @@ FN turned_frame turn_top(const ldl3 *inertia, mat3 R, vec3 L, real t)
             const real part = rset(s < 2 ? 0.5 : 1) * k;
             if (s == 3) break;
             x = add_scaled(L, l[s], part);
-            y.w = fmadd(part, d[s].w, z.w), y.x = fmadd(part, d[s].x, z.x), y.y = fmadd(part, d[s].y, z.y), y.z = fmadd(part, d[s].z, z.z);
+            y = quat_add_scaled(z, d[s], part);
         }
         const real c = k * sixth, two = rset(2);
         const vec3 more = add(add_scaled(l[0], l[1], two), add_scaled(l[3], l[2], two));
         const vec3 middle = scale(add_scaled(add(w[0], w[3]), add(w[1], w[2]), two), c);
         way = sel3(goes, add(way, mul(quat_rotation(z), middle)), way);
         L = sel3(goes, add_scaled(L, more, c), L);
-        z.w = sel(goes, fmadd(c, fmadd(two, d[1].w + d[2].w, d[0].w + d[3].w), z.w), z.w);
-        z.x = sel(goes, fmadd(c, fmadd(two, d[1].x + d[2].x, d[0].x + d[3].x), z.x), z.x);
-        z.y = sel(goes, fmadd(c, fmadd(two, d[1].y + d[2].y, d[0].y + d[3].y), z.y), z.y);
-        z.z = sel(goes, fmadd(c, fmadd(two, d[1].z + d[2].z, d[0].z + d[3].z), z.z), z.z);
+        quat next;
+        next.w = fmadd(c, fmadd(two, d[1].w + d[2].w, d[0].w + d[3].w), z.w);
+        next.x = fmadd(c, fmadd(two, d[1].x + d[2].x, d[0].x + d[3].x), z.x);
+        next.y = fmadd(c, fmadd(two, d[1].y + d[2].y, d[0].y + d[3].y), z.y);
+        next.z = fmadd(c, fmadd(two, d[1].z + d[2].z, d[0].z + d[3].z), z.z);
+        z = sel_quat(goes, next, z);
     }
     turned_frame f;
     const mat3 T = quat_rotation(quat_normalised(z)), now = mmul(R, T);
@@ -220,11 +198,7 @@ FN turned_frame turn_top(const ldl3 *inertia, mat3 R, vec3 L, real t)
 }
 
 /// The angular momentum, world axes, of the columns V with the second moment S at the axes R.
-FN vec3 moment_of_columns(mat3 R, mat3 V, sym3 S)
-{
-    const vec3 x = mul(V, vec(S.xx, S.xy, S.xz)), y = mul(V, vec(S.xy, S.yy, S.yz)), z = mul(V, vec(S.xz, S.yz, S.zz));
-    return cross_add(cross_add(cross(R.x, x), R.y, y), R.z, z);
-}
+FN vec3 moment_of_columns(mat3 R, mat3 V, sym3 S) { return sum_of_crosses(R, mmul(V, sym_full(S))); }
 
 FN turned_frame no_turn(void)
 {
@@ -318,11 +292,8 @@ FN vec3 gyrostat_couple(real size, bool whole, vec3 z, vec3 f)
 }
 FN mat3 gyrostat_block(real size, bool whole, vec3 z, vec3 f)
 {
-    const vec3 k = whole ? zero3() : scale(cross(z, f), size), c = scale(z, negate(size * (whole ? rset(1) : dot(z, f))));  // z k' + [c]x
-    mat3 A;
-    A.x = add(scale(k, z.x), vec(rset(0), negate(c.z), c.y)), A.y = add(scale(k, z.y), vec(c.z, rset(0), negate(c.x)));
-    A.z = add(scale(k, z.z), vec(negate(c.y), c.x, rset(0)));
-    return A;
+    const vec3 c = scale(z, negate(size * (whole ? rset(1) : dot(z, f))));
+    return dyad_and_skew(z, whole ? zero3() : scale(cross(z, f), size), c);
 }
 
 /// The couple on body b at the end of a step of one stage, with the axes R; and its derivative by turns, by rows.
@@ -341,9 +312,7 @@ FN mat3 end_couple_block(const lane_body *b, const body_frame *f, mat3 R)
     vec3 c[3];
     for (int k = 0; k < 3; k++) {
         const mat3 dR = skew_times(e[k], R);
-        mat3 dD = dR;
-        dD.x = scale(dD.x, f->rate), dD.y = scale(dD.y, f->rate), dD.z = scale(dD.z, f->rate);
-        c[k] = couple_change(b, &f->at, R, D, dR, dD);
+        c[k] = couple_change(b, &f->at, R, D, dR, mat3_scale(dR, f->rate));
     }
     mat3 A;
     A.x = vec(c[0].x, c[1].x, c[2].x), A.y = vec(c[0].y, c[1].y, c[2].y), A.z = vec(c[0].z, c[1].z, c[2].z);

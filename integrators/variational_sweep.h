@@ -31,12 +31,6 @@ FN mat3 mat_sub(mat3 A, mat3 B)
     return A;
 }
 
-FN mat3 cross_columns(vec3 r, mat3 M)  // [r] M
-{
-    M.x = cross(r, M.x), M.y = cross(r, M.y), M.z = cross(r, M.z);
-    return M;
-}
-
 FN mat3 mat_diagonal(real x, real y, real z)
 {
     const real o = rset(0);
@@ -82,11 +76,11 @@ FN cross6 cross_add_body(cross6 P, const lane_body *b, const chord_start *s, con
 /// B' = B + [r]D, C' = C - D[s], A' = A + [r]C - B'[s].
 FN cross6 cross_shift(cross6 P, vec3 r, vec3 s)
 {
-    P.A = mat3_add(P.A, cross_columns(r, P.C));
-    P.B = mat3_add(P.B, cross_columns(r, P.D));
+    P.A = mat3_add(P.A, skew_times(r, P.C));
+    P.B = mat3_add(P.B, skew_times(r, P.D));
     // M [s] = ([s]' M')' = -([s] M')'
-    P.A = mat3_add(P.A, transposed(cross_columns(s, transposed(P.B))));
-    P.C = mat3_add(P.C, transposed(cross_columns(s, transposed(P.D))));
+    P.A = mat3_add(P.A, transposed(skew_times(s, transposed(P.B))));
+    P.C = mat3_add(P.C, transposed(skew_times(s, transposed(P.D))));
     return P;
 }
 
