@@ -182,8 +182,8 @@ FN vec3 alpha_drag_pullback(const lane_model *m, const solve *W, const lane_poin
 ///     F = (R + h V) f,   T = t + t x turn,   t = (R + h V) t_0 or constant,   turn = (h/4) sum of R_i x V_i
 ///
 /// and its share of y'r is -F.y_k and, of the energy -T.log(R' R^-1), -T.l with l the change of that logarithm. S: as frames see it.
-KERNEL void loads_pullback(const lane_model *m, const solve *W, const position_state *S, seen_bar *seen, pose_work *P, rate_pose *L,
-                           rate_pose *X, real *q_bar)
+KERNEL void loads_pullback(const lane_model *m, const solve *W, const position_state *S, seen_bar *seen, pose_work *P,
+                           rate_pose *L, rate_pose *X, real *q_bar)
 {
     const real h = W->in.h, quarter = rset(0.25) * h;
     for (int i = 0, column = 0; i < m->nbody; i++) {
@@ -197,8 +197,9 @@ KERNEL void loads_pullback(const lane_model *m, const solve *W, const position_s
             const lane_point_load *s = &m->loads[k];
             const vec3 point = load3(s->point), y = moved_point(P->motion[i], mul(R, point));
             const bool follows = s->flags & LOAD_FOLLOWS;
-            const vec3 braked = s->flags & (LOAD_AXIAL | LOAD_SLIPS) ? alpha_drag_pullback(m, W, s, k, R, ahead, y, by_V, &by_T, seen)
-                                                                     : scale(y, W->in.drag * s->damping);
+            const vec3 braked = s->flags & (LOAD_AXIAL | LOAD_SLIPS)
+                                    ? alpha_drag_pullback(m, W, s, k, R, ahead, y, by_V, &by_T, seen)
+                                    : scale(y, W->in.drag * s->damping);
             by_drift->p = add(by_drift->p, braked), add_outer(by_drift, braked, point);
             if (follows) {
                 const vec3 f = own_axes(m, s, s->force);
@@ -227,7 +228,8 @@ KERNEL void loads_pullback(const lane_model *m, const solve *W, const position_s
 }
 
 /// Gradients by the end of a part, in `bar`, become those by what frames see of it. V [nbody]: V' in space.
-KERNEL void alpha_leave_pullback(const lane_model *m, position_adjoint *one, alpha_adjoint *A, const rate_pose *V, const state_bar *bar)
+KERNEL void alpha_leave_pullback(const lane_model *m, position_adjoint *one, alpha_adjoint *A, const rate_pose *V,
+                                 const state_bar *bar)
 {
     for (int k = 0; k < masses_of(m); k++) A->X[k] = columns_add_scaled(bar->A[k], bar->B[k], rset(1));
     leave_frames_pullback(m, &one->W, bar->V, A->X, V, one->seen, &one->P, bar->q);
@@ -321,8 +323,9 @@ KERNEL void alpha_solve_pullback(const lane_model *m, const alpha_rule *r, const
 
 /// After begin_part() and a solve whose Newton matrix is in `one`: gradients by the state S at the start of the part, as
 /// begin_part() has left it, and added to tau_bar [nv], from those by the state after it. V [nbody]: velocities there.
-KERNEL void alpha_pullback(const lane_model *m, const alpha_rule *r, const position_state *S, const rate_pose *V, position_adjoint *one,
-                           alpha_adjoint *A, const state_bar *after, const state_bar *before, real *tau_bar)
+KERNEL void alpha_pullback(const lane_model *m, const alpha_rule *r, const position_state *S, const rate_pose *V,
+                           position_adjoint *one, alpha_adjoint *A, const state_bar *after, const state_bar *before,
+                           real *tau_bar)
 {
     const position_state seen = seen_from_frames(S, &one->W);
     clock_now(m, r->h, 1);
@@ -337,7 +340,8 @@ KERNEL void alpha_pullback(const lane_model *m, const alpha_rule *r, const posit
 
 /// Of restart_alpha(), after a step of size h of order 2: A->after are the gradients by the state after it, those by A, B, a and
 /// b folded into V and the rates. What they make of V and the rates before it, restart_pullback() adds. V [nbody]: those after it.
-KERNEL void fold_restart(const lane_model *m, real h, const rate_pose *V, const state_bar *after, position_adjoint *one, alpha_adjoint *A)
+KERNEL void fold_restart(const lane_model *m, real h, const rate_pose *V, const state_bar *after, position_adjoint *one,
+                         alpha_adjoint *A)
 {
     const real inv_h = rset(1) / h;
     const solve *W = &one->W;
@@ -372,11 +376,11 @@ KERNEL void restart_pullback(const lane_model *m, real h, const state_bar *after
     const real back = rset(-1) / h;
     for (int i = 0, k = 0; i < m->nbody; i++) {
         if (!(m->bodies[i].flags & BODY_MASS)) continue;
-        if (!W->turn.of || !spins(&m->bodies[i])) add_columns(&before->V[k], after->A[k], back), add_columns(&before->V[k], after->B[k], back);
+        if (!W->turn.of || !spins(&m->bodies[i]))
+            add_columns(&before->V[k], after->A[k], back), add_columns(&before->V[k], after->B[k], back);
         k++;
     }
-    for (int k = 0; k < m->nv; k++)
-        before->v[k] = fmadd(back, after->a[k] + after->b[k], before->v[k]);
+    for (int k = 0; k < m->nv; k++) before->v[k] = fmadd(back, after->a[k] + after->b[k], before->v[k]);
 }
 
 #endif

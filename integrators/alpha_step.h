@@ -164,7 +164,8 @@ KERNEL void wind_ahead(const lane_model *m, const position_state *S, real h, rea
 
 /// What the drift of body b, V and A as seen from its frames, makes of these: the rate of the axes; and of loads, dampers of which
 /// go by the way of the frames beyond it.
-FN void drift_of_frame(const alpha_rule *r, const lane_body *b, const rate_pose *V, const rate_pose *A, rate_pose *drift, body_frame *f)
+FN void drift_of_frame(const alpha_rule *r, const lane_body *b, const rate_pose *V, const rate_pose *A, rate_pose *drift,
+                       body_frame *f)
 {
     rate_pose D;
     find_drifts(r, RATE_NUMBERS, (const real *)V, (const real *)A, (real *)&D);

@@ -42,7 +42,7 @@
     part(V, rate_pose, position_based(cfg->method) ? m->nbody : 0)                                                      \
     part(old_rate, real, carries_old(cfg) ? m->nv : 0)                                                                  \
     part(old, rate_pose, carries_old(cfg) ? m->nbody : 0)                                                               \
-    part(created, real, carries_energy(m, cfg) ? 2 : 0)                                                                    \
+    part(created, real, carries_energy(m, cfg) ? 2 : 0)                                                                 \
     part(p, real, cfg->method == CTN_VARIATIONAL ? m->nv : 0)  /* momenta */                                            \
     part(A, rate_pose, is_alpha(cfg) ? m->nbody : 0)  /* accelerations of bodies */                                     \
     part(B, rate_pose, is_alpha(cfg) ? m->nbody : 0)                                                                    \

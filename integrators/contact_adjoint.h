@@ -118,7 +118,10 @@ FN vec3 *turn_before(const solved_touch *t, wrench *start, const contact_bars *b
 {
     return t->spins ? &bars->seen[t->s->body].from : &start->n;
 }
-FN vec3 *way_of_frame(const solved_touch *t, const contact_bars *bars) { return t->spins ? &bars->seen[t->s->body].at.way : NULL; }
+FN vec3 *way_of_frame(const solved_touch *t, const contact_bars *bars)
+{
+    return t->spins ? &bars->seen[t->s->body].at.way : NULL;
+}
 
 /// Adds the gradient of f.(e + r R_k D'g) by the columns D, and by the arc.
 FN void drift_pullback(const solved_touch *t, vec3 f, vec3 g, real r, const contact_bars *bars)
@@ -217,8 +220,8 @@ FN void add_turn_rows(const lane_model *m, const solve *W, int k, const solved_t
     const solved_turn T = turn_solved(m, W, k, &t->c, t->share);
     const vec3 v = turn_rate(&T.T, xi);
     real *const lag = &bars->lag[s->contact];
-    turn_bristles_pullback(&T, opposite(turn_slope(&T.law, v)), t->share, &bars->slip[turn_slot(m, s)], turn_before(t, start, bars),
-                           way_of_frame(t, bars));
+    turn_bristles_pullback(&T, opposite(turn_slope(&T.law, v)), t->share, &bars->slip[turn_slot(m, s)],
+                           turn_before(t, start, bars), way_of_frame(t, bars));
     turn_arm_pullback(&T, xi, turn_before(t, start, bars));
     *lag = *lag - sel(acts, dot(T.law.by_press, v), rset(0));
     turn_by_contact(m, W, t, &T, opposite(v));
@@ -310,7 +313,8 @@ KERNEL void contact_memory_pullback(const lane_model *m, const solve *W, const v
             *lag = *lag + B.lag + C.lag;
             add_by_contact(m, s, B.friction, B.grip, rset(0)), press_by_contact(m, W, &t, l);
             if (s->rolls)
-                turn_bristles_pullback(&T, C.bent, rset(1), &bars->slip[turn_slot(m, s)], turn_before(&t, to, bars), way_of_frame(&t, bars));
+                turn_bristles_pullback(&T, C.bent, rset(1), &bars->slip[turn_slot(m, s)], turn_before(&t, to, bars),
+                                       way_of_frame(&t, bars));
             if (s->rolls && s->surface) bars->face[s->contact] = add(bars->face[s->contact], C.face);
         }
         add_joint_rows(m, way ? W->start : W->now, load, way ? q_bar : b);

@@ -92,7 +92,8 @@ FN mat3 frame_couple_pullback(const lane_body *b, const turned_frame *f, mat3 R,
 FN void tangents_of_top(const ldl3 *inertia, vec3 L, real t, vec3 *turn, vec3 *way)
 {
     const ldl3 I = *inertia;
-    const real half = rset(0.5), one = rset(1), two = rset(2), o = rset(0), parts = parts_of_top(&I, L, t), k = t / parts, c = k / rset(6);
+    const real half = rset(0.5), one = rset(1), two = rset(2), o = rset(0), parts = parts_of_top(&I, L, t), k = t / parts,
+               c = k / rset(6);
     const vec3 axes[3] = {vec(one, o, o), vec(o, one, o), vec(o, o, one)};
     quat z, dz[3];
     vec3 dL[3];
@@ -113,7 +114,8 @@ FN void tangents_of_top(const ldl3 *inertia, vec3 L, real t, vec3 *turn, vec3 *w
             for (int e = 0; e < 3; e++) {
                 const vec3 dw = ldl_solve(I, dx[e]), dl = cross_add(cross(dx[e], w), x_, dw);
                 const quat dd = quat_add_scaled(quat_mul(dy[e], quat_pure(w, half)), quat_mul(y_, quat_pure(dw, half)), one);
-                more[e] = add_scaled(more[e], dl, share), by[e] = add_scaled(by[e], dw, share), next[e] = quat_add_scaled(next[e], dd, share);
+                more[e] = add_scaled(more[e], dl, share), by[e] = add_scaled(by[e], dw, share),
+                next[e] = quat_add_scaled(next[e], dd, share);
                 dx[e] = add_scaled(dL[e], dl, part), dy[e] = quat_add_scaled(dz[e], dd, part);
             }
         }
@@ -213,7 +215,8 @@ FN void arc_pullback(const lane_body *b, const body_frame *f, mat3 R, vec3 point
 }
 
 /// Adds to b [nv] the joint rows of the gradients s X by the poses from which chords go. X: columns of the bodies with mass.
-KERNEL void add_chord_rows(const lane_model *m, const solve *W, const rate_pose *X, real s, seen_bar *seen, pose_work *P, real *b_)
+KERNEL void add_chord_rows(const lane_model *m, const solve *W, const rate_pose *X, real s, seen_bar *seen, pose_work *P,
+                           real *b_)
 {
     pose_loads(m, W->start, X, s, P->load);
     for (int i = 0, k = 0; i < m->nbody && W->turn.of; i++) {
@@ -229,8 +232,8 @@ KERNEL void add_chord_rows(const lane_model *m, const solve *W, const rate_pose 
 
 /// Of what frames leave of velocities V and, of alpha, accelerations at the end of a step: adds to b [nv] the rows there. bar: gradients
 /// by V; A (NULL: there is none) by A and B together, with the velocities V [nbody] themselves: what these make is added to bar.
-KERNEL void leave_frames_pullback(const lane_model *m, const solve *W, rate_pose *bar, const rate_pose *A, const rate_pose *V, seen_bar *seen,
-                                  pose_work *P, real *b_)
+KERNEL void leave_frames_pullback(const lane_model *m, const solve *W, rate_pose *bar, const rate_pose *A, const rate_pose *V,
+                                  seen_bar *seen, pose_work *P, real *b_)
 {
     if (!W->turn.of) return;
     for (int i = 0, k = -1; i < m->nbody; i++) {
@@ -267,7 +270,8 @@ KERNEL void couples_pullback(const lane_model *m, const solve *W, const pose_wor
             base.R = mat3_scale(frame_couple_pullback(b, &f->at, R, D, w, &g->at), negate(f->rate));
         } else {
             const vec3 axis = own_axis(b), z = mul(R, axis), from = mul(f->base, axis);
-            g->at.r = sub(g->at.r, scale(axis, axial_momentum(b, axis) * f->rate * dot(w, gyrostat_couple(rset(1), f->whole, z, from))));
+            g->at.r = sub(g->at.r,
+                          scale(axis, axial_momentum(b, axis) * f->rate * dot(w, gyrostat_couple(rset(1), f->whole, z, from))));
             add_outer(&base, scale(f->whole ? w : sub_scaled(w, z, dot(z, w)), f->couple), axis);
         }
         g->base = mat3_add(g->base, base.R), g->from = add(g->from, sum_of_crosses(f->from, base.R));
@@ -299,7 +303,8 @@ KERNEL void drifts_pullback(const lane_model *m, const solve *W, real inv_s, con
         k += (b->flags & BODY_MASS) != 0;
         if (!is_framed(b, W->turn.mode)) continue;
         const mat3 X = columns_seen(b, &by[k]);
-        const vec3 u = sub_scaled(f->at.way, frame_spin(&f->at, f->from), inv_s), by_u = sum_of_crosses(f->from, X), back = scale(by_u, negate(inv_s));
+        const vec3 u = sub_scaled(f->at.way, frame_spin(&f->at, f->from), inv_s), by_u = sum_of_crosses(f->from, X),
+                   back = scale(by_u, negate(inv_s));
         const vec3 turned = mul(f->from, f->at.r);
         g->from = add(g->from, sub(cross(turned, back), sum_of_crosses(f->from, skew_times(u, X))));
         g->at.way = add(g->at.way, by_u), g->at.l = add(g->at.l, back), g->at.r = add(g->at.r, tmul(f->from, back));

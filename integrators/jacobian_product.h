@@ -84,7 +84,8 @@ KERNEL void step_product(const lane_model *m, const solve *W, bool transposed, c
         if (m->skew && has_couple(b)) {
             const body_frame *const f = &W->turn.of[i];
             const mat3 R = W->now[i].R, M = end_couple_block(b, f, R);
-            work->p[i].n = add(work->p[i].n, turning_block_times(M, scale(end_couple(b, f, R), rset(0.5)), transposed, work->d[i].w));
+            work->p[i].n =
+                add(work->p[i].n, turning_block_times(M, scale(end_couple(b, f, R), rset(0.5)), transposed, work->d[i].w));
         }
         if (is_loaded(b, W)) work->p[i] = wrench_add(work->p[i], inertia_times(&W->load[b->load].P, work->d[i]));
     }
@@ -113,9 +114,11 @@ FN wrench stage_blocks_times(const lane_body *b, const stages *W, int i, int a, 
     wrench p = block_times(o[a].A, o[a].b, rset(t->h[a][a]) * mass, d[a]);
     for (int l = 0; l < s; l++) {
         const int row = transposed ? l : a, column = transposed ? a : l;
-        const vec3 half = a == l && framed ? scale(turns ? frame_couple_at(b, W, s, i, a) : stage_couple(b, W, s, i, a), rset(0.5)) : zero3();
+        const vec3 half =
+            a == l && framed ? scale(turns ? frame_couple_at(b, W, s, i, a) : stage_couple(b, W, s, i, a), rset(0.5)) : zero3();
         if (turns) p.n = add(p.n, turning_block_times(stage_frame_block(b, W, s, i, row, column), half, transposed, d[l].w));
-        else if (framed && tilts(b)) p.n = add(p.n, turning_block_times(stage_couple_block(b, W, s, i, row, column), half, transposed, d[l].w));
+        else if (framed && tilts(b))
+            p.n = add(p.n, turning_block_times(stage_couple_block(b, W, s, i, row, column), half, transposed, d[l].w));
         if (l == a) continue;
         const real h = rset(t->h[row][column]) * W->in.k2;
         const mat3 Q = mmul(axes_seen(b, W, s, i, a), o[l].W);

@@ -201,7 +201,8 @@ KERNEL void add_axes_rows(const lane_model *m, const solve *W, seen_bar *seen, p
             const vec3 y = tmul(R, A->motion[i].w), turned = scale(cross(e.g, y), rset(0.5)), k_y = smul(e.k, y);
             if (turning) {
                 seen[i].from = mul_add(seen[i].from, R_k, add(k_y, turned));
-                if (follows) A->load[i].n = cross_add(A->load[i].n, W->held[k].T, mul(R_k, chart_velocity(axes_increment(R_k, R), y)));
+                if (follows)
+                    A->load[i].n = cross_add(A->load[i].n, W->held[k].T, mul(R_k, chart_velocity(axes_increment(R_k, R), y)));
                 continue;
             }
             A->load[i].n = follows ? mul_add(A->load[i].n, R, sub(k_y, turned)) : mul_add(A->load[i].n, R_k, add(k_y, turned));
@@ -357,8 +358,7 @@ KERNEL void solve_target_pullback(const lane_model *m, const position_adjoint *A
         vec3 torque = push_torque(m, s, axes);
         if (S) {
             const mat3 V = S->V[s->body].R;
-            torque = cross_add(torque, torque,
-                               scale(sum_of_crosses(R_k, V), rset(0.25) * in->h));
+            torque = cross_add(torque, torque, scale(sum_of_crosses(R_k, V), rset(0.25) * in->h));
         }
         const vec3 turned = s->flags & LOAD_TURNS ? mul(R, torque_terms(torque, R_k, R).g) : zero3();
         thrust_target_pullback(m, s, push_force(m, s, axes), opposite(turned), moved_point(y, mul(R, load3(s->point))), y.w);

@@ -228,7 +228,8 @@ KERNEL void clear_stage_frames(const lane_model *m, stage_adjoint *A)
     const int s = A->P.W.table->stages;
     for (int i = 0; i < m->nbody && A->P.W.frame; i++) {
         for (int a = 0; a < s; a++) A->frame[i * s + a] = no_frame_bar();
-        A->seen[i].begun = no_frame_bar(), A->seen[i].start = A->seen[i].end = zero3(), A->seen[i].D = A->seen[i].rate = no_columns();
+        A->seen[i].begun = no_frame_bar(), A->seen[i].start = A->seen[i].end = zero3(),
+        A->seen[i].D = A->seen[i].rate = no_columns();
     }
 }
 

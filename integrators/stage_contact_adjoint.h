@@ -70,7 +70,8 @@ FN void plane_pullback(vec3 f, vec3 x, vec3 b, vec3 *face) { *face = sub_scaled(
 
 /// Of what contact point k is at the stages, B [stages]: adds the gradients by its poses to A->load of its body, by what that is seen from
 /// to A->frame, and by the bristles it began with to *slip.
-KERNEL void touch_stages_pullback(const lane_model *m, const stages *W, int k, const stage_touch_bar *B, const stage_touches *A, vec3 *slip)
+KERNEL void touch_stages_pullback(const lane_model *m, const stages *W, int k, const stage_touch_bar *B, const stage_touches *A,
+                                  vec3 *slip)
 {
     wrench *const load = A->load;
     const stage_table *t = W->table;

@@ -55,7 +55,7 @@ typedef struct {
 /// Everything a solve with stages works on; stage by stage: x, u, r.
 typedef struct {
     const stage_table *table;
-    const solve *one;        // whose matrix this is (turning_sweep.h); NULL: that of these stages
+    const solve *one;  // whose matrix this is (turning_sweep.h); NULL: that of these stages
     stage_input in;
     const rate_pose *V;      // [nbody] carried
     const placement *start;  // [nbody] at q
@@ -246,7 +246,8 @@ FN void weigh_in_frames(const lane_body *b, const stages *W, int s, int i, int a
     if (!(b->flags & BODY_PINNED)) c = scale(c, rset(1) / given(b)->mass), f = force;
     at->w.n = mul(E, vec(K.y.z - K.z.y, K.z.x - K.x.z, K.x.y - K.y.x));
     at->w.n = add(cross_add(at->w.n, c, f), frame_couple_at(b, W, s, i, a));
-    at->A.xx = A.xx - (c.y * f.y + c.z * f.z), at->A.yy = A.yy - (c.x * f.x + c.z * f.z), at->A.zz = A.zz - (c.x * f.x + c.y * f.y);
+    at->A.xx = A.xx - (c.y * f.y + c.z * f.z), at->A.yy = A.yy - (c.x * f.x + c.z * f.z),
+    at->A.zz = A.zz - (c.x * f.x + c.y * f.y);
     at->A.xy = fnmadd(half, c.x * f.y + c.y * f.x, A.xy), at->A.xz = fnmadd(half, c.x * f.z + c.z * f.x, A.xz);
     at->A.yz = fnmadd(half, c.y * f.z + c.z * f.y, A.yz);
 }
@@ -597,7 +598,8 @@ FN void stage_rows_of(const lane_model *m, const lane_body *b, joint_form f, sta
             // K [nv s][s]: row nv a + k, derivatives by the same coordinate at stage l
             for (int k = 0; k < b->nv; k++) r[k] = r[k] + stage_terms1(m, b, W->table, s, &W->in, a, k, K + s * (b->nv * a + k));
             if (winds(b))
-                W->too_far = either(W->too_far, winds_on(b, W->in.u[a * m->nv + b->vadr], rset(W->table->c[a]) * W->in.h * W->in.rate[b->vadr]));
+                W->too_far = either(
+                    W->too_far, winds_on(b, W->in.u[a * m->nv + b->vadr], rset(W->table->c[a]) * W->in.h * W->in.rate[b->vadr]));
         }
         for (int k = 0; k < b->nv; k++) {
             const real scaled = magnitude(r[k]) * W->step[i].unit;

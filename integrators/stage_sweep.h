@@ -128,7 +128,9 @@ FN void add_stage_blocks(const lane_body *b, const stages *W, int s, int i, int 
                 }
             }
             add_block(at, width, A, right, left, mass);
-            if (turns && a == l) add_turning_block(at, width, stage_frame_block(b, W, s, i, a, a), scale(frame_couple_at(b, W, s, i, a), rset(0.5)));
+            if (turns && a == l)
+                add_turning_block(at, width, stage_frame_block(b, W, s, i, a, a),
+                                  scale(frame_couple_at(b, W, s, i, a), rset(0.5)));
             if (!(b->flags & BODY_TILTS) || !tilts(b) || !has_frame(b, W)) continue;
             add_turning_block(at, width, stage_couple_block(b, W, s, i, a, l),
                               a == l ? scale(stage_couple(b, W, s, i, a), rset(0.5)) : zero3());
@@ -214,7 +216,8 @@ FN wrench slide_column(const lane_model *m, const stages *W, int k, int a, int l
     vec3 rolls = scale(tmul(axes_seen(b, W, table->stages, load->body, a), t), tau * rate);
     rolls = mul(R_l, rolls);
     for (int i = 0; i < table->stages; i++)
-        rolls = add_scaled(rolls, mul(R_l, tmul(axes_seen(b, W, table->stages, load->body, i), t)), rset(table->a[a][i] * table->d[i][l]));
+        rolls = add_scaled(rolls, mul(R_l, tmul(axes_seen(b, W, table->stages, load->body, i), t)),
+                           rset(table->a[a][i] * table->d[i][l]));
     const real own_rate = fmadd(h, rset(table->a[a][l]), tau * own);
     vec3 turns = add_scaled(cross(rolls, face), cross(at->axis, t), own_rate);
     if (has_frame(b, W)) turns = turns_seen(b, W, load->body, l, turns, scale(cross(t, face), own_rate));
@@ -252,7 +255,8 @@ FN void add_face_blocks(const lane_model *m, const stages *W, int k, int s, int 
     const friction_law *const F = &t->rub;
     const real h = W->in.h, tau = m->relaxation, r = load->radius;
     const vec3 y = add_scaled(t->s, of[a].F, tau);
-    vec3 x = add_scaled(add(W->slip[load->contact], of[a].u), add_scaled(load_rate(W, of, a), surface_rate(b, W, load->body, of, a, t->face), r), tau);
+    vec3 x = add_scaled(add(W->slip[load->contact], of[a].u),
+                        add_scaled(load_rate(W, of, a), surface_rate(b, W, load->body, of, a, t->face), r), tau);
     vec3 off[MOST_STAGES];
     mat3 Q[MOST_STAGES];
     for (int l = 0; l < s; l++) {
@@ -265,7 +269,8 @@ FN void add_face_blocks(const lane_model *m, const stages *W, int k, int s, int 
         for (int j = 0; j < 2; j++) {
             wrench column = wrench_zero(), row = force_at(sub_scaled(t->arm, t->face, r), scale(ways[j], j ? F->k2 : F->k1));
             for (int i = 0; i < s; i++)
-                column.n = add_scaled(column.n, cross(mul(Q[l], tmul(Q[i], ways[j])), off[i]), r * rset(table->a[a][i] * table->d[i][l]));
+                column.n = add_scaled(column.n, cross(mul(Q[l], tmul(Q[i], ways[j])), off[i]),
+                                      r * rset(table->a[a][i] * table->d[i][l]));
             if (has_frame(b, W))
                 column.n = turns_seen(b, W, load->body, l, column.n, scale(cross(ways[j], off[l]), r * h * rset(table->a[a][l])));
             add_outer_block(P + width * 6 * a + 6 * l, width, row, column);
@@ -279,7 +284,8 @@ FN void add_face_blocks(const lane_model *m, const stages *W, int k, int s, int 
             for (int i = 0; i < s; i++)
                 turns = add_scaled(turns, sub(tmul(Q[i], column[j]), tmul(R_k, column[j])), rset(table->d[l][i]) * W->in.inv_h);
             turns = mul(Q[l], turns);
-            if (has_frame(b, W)) turns = cross_add(turns, column[j], frame_spin(&W->frame[load->body * s + l], W->body[load->body * s + l].T.R));
+            if (has_frame(b, W))
+                turns = cross_add(turns, column[j], frame_spin(&W->frame[load->body * s + l], W->body[load->body * s + l].T.R));
             vec3 bends = scale(turns, r * e);  // bristles and their rate, before they are projected
             if (l == a) bends = sub_scaled(bends, column[j], dot(t->face, x));
             vec3 g = add_scaled(scale(F->t1, F->k1 * dot(F->t1, bends)), F->t2, F->k2 * dot(F->t2, bends));

@@ -56,11 +56,11 @@ typedef enum { FRAMED, BRAKED, BY_CHORDS } frame_mode;
 /// What a body is seen from in a step of one stage: at its end.
 typedef struct {
     turned_frame at;
-    mat3 from;   // R~
-    vec3 shift;  // of tops, the way of the origin that R~ makes: their centre of mass is seen as it is
-    real couple; // of wheels whose axes turn: I w d, 0 of others
-    bool whole;  // along the axis, too
-    real rate;   // d: the rate of the axes is d (R - base)
+    mat3 from;    // R~
+    vec3 shift;   // of tops, the way of the origin that R~ makes: their centre of mass is seen as it is
+    real couple;  // of wheels whose axes turn: I w d, 0 of others
+    bool whole;   // along the axis, too
+    real rate;    // d: the rate of the axes is d (R - base)
     mat3 base;
 } body_frame;
 
@@ -113,10 +113,7 @@ FN mat3 frame_change(const lane_body *b, const turned_frame *f, mat3 R, mat3 D)
 }
 
 /// The angular velocity, body axes, of a body with the axes R that change by V.
-FN vec3 rate_of_axes(mat3 R, mat3 V)
-{
-    return scale(tmul(R, sum_of_crosses(R, V)), rset(0.5));
-}
+FN vec3 rate_of_axes(mat3 R, mat3 V) { return scale(tmul(R, sum_of_crosses(R, V)), rset(0.5)); }
 
 /// The second moment and the inertia of a top about the point about which it turns.
 typedef struct {
@@ -193,7 +190,8 @@ FN turned_frame turn_top(const ldl3 *inertia, mat3 R, vec3 L, real t)
     turned_frame f;
     const mat3 T = quat_rotation(quat_normalised(z)), now = mmul(R, T);
     f.E = mmul(now, transposed(R)), f.F = T, f.r = zero3(), f.way = mul(R, way);
-    rates_of_top(&I, now, tmul(T, start), &f);  // with the momentum that in space has not changed, whatever the rounding of the parts
+    rates_of_top(&I, now, tmul(T, start),
+                 &f);  // with the momentum that in space has not changed, whatever the rounding of the parts
     return f;
 }
 
@@ -286,10 +284,7 @@ FN vec3 couple_change(const lane_body *b, const turned_frame *f, mat3 R, mat3 D,
 
 /// The couple of a gyrostat, of the size I w d, on a wheel with the axis z whose rate is d (z - f), across it or whole; and its
 /// derivative by turns, by rows.
-FN vec3 gyrostat_couple(real size, bool whole, vec3 z, vec3 f)
-{
-    return scale(sub(whole ? z : scale(z, dot(z, f)), f), size);
-}
+FN vec3 gyrostat_couple(real size, bool whole, vec3 z, vec3 f) { return scale(sub(whole ? z : scale(z, dot(z, f)), f), size); }
 FN mat3 gyrostat_block(real size, bool whole, vec3 z, vec3 f)
 {
     const vec3 c = scale(z, negate(size * (whole ? rset(1) : dot(z, f))));

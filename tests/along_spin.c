@@ -75,8 +75,8 @@ START_TEST(steps_are_those_of_the_serial_engine)
                                   energy / (1 + fabs(a.energy_after))};
             for (int n = 0; n < 3; n++) most[n] = fmax(most[n], off[n]);
             ck_assert_msg(off[0] < 1e-9 && off[1] < 1e-8 && off[2] < 1e-9,
-                          "kind %d, method %d, %d lanes, step %d: q %g, v %g, energy %g", kind, method, lanes, k, off[0],
-                          off[1], off[2]);
+                          "kind %d, method %d, %d lanes, step %d: q %g, v %g, energy %g", kind, method, lanes, k, off[0], off[1],
+                          off[2]);
         }
         serial += ctn_batch_serial_steps(along);
         ctn_batch_free(one), ctn_batch_free(along), ctn_model_free(m), free(saved);

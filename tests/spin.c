@@ -14,7 +14,11 @@ static const struct {
     const char *name;  // in golden files
     ctn_method method;
     int stages;
-} ways[] = {{"order2", CTN_COLLOCATION, 0}, {"alpha0.2", CTN_ALPHA, 0}, {"radau2", CTN_RADAU, 2}, {"radau3", CTN_RADAU, 3}, {"radau4", CTN_RADAU, 4}};
+} ways[] = {{"order2", CTN_COLLOCATION, 0},
+            {"alpha0.2", CTN_ALPHA, 0},
+            {"radau2", CTN_RADAU, 2},
+            {"radau3", CTN_RADAU, 3},
+            {"radau4", CTN_RADAU, 4}};
 enum { WAYS = sizeof ways / sizeof *ways };
 
 static ctn_batch_config config_of(int way, double dt)
@@ -45,7 +49,8 @@ static void add_numbers(char *to, size_t room, const char *key, const cJSON *lis
 {
     size_t at = strlen(to);
     at += (size_t)snprintf(to + at, room - at, ", %s: [", key);
-    for (const cJSON *x = list->child; x; x = x->next) at += (size_t)snprintf(to + at, room - at, "%.17g%s", x->valuedouble, x->next ? ", " : "]");
+    for (const cJSON *x = list->child; x; x = x->next)
+        at += (size_t)snprintf(to + at, room - at, "%.17g%s", x->valuedouble, x->next ? ", " : "]");
 }
 
 static double number(const cJSON *of, const char *key) { return cJSON_GetObjectItem(of, key)->valuedouble; }
@@ -122,10 +127,11 @@ END_TEST
 
 // ---- closed forms
 
-#define WHEEL(more) "  - {name: wheel, joint: {type: revolute, axis: [0, 0, 1]" more "}, mass: 2, inertia: [0.01, 0.01, 0.02, 0, 0, 0]}\n"
+#define WHEEL(more)                                                                                                              \
+    "  - {name: wheel, joint: {type: revolute, axis: [0, 0, 1]" more "}, mass: 2, inertia: [0.01, 0.01, 0.02, 0, 0, 0]}\n"
 #define SLOPE "ground: {normal: [-0.25881904510252074, 0, 0.9659258262890683]}\ncontact: {friction: 0.6}\nlinks:\n"
 #define ROLLS(inertia)                                                                                                           \
-    "  - {name: ball, position: [-0.025881904510252074, 0, 0.09659258262890683], joint: free, mass: 3, inertia: " inertia              \
+    "  - {name: ball, position: [-0.025881904510252074, 0, 0.09659258262890683], joint: free, mass: 3, inertia: " inertia        \
     ", shapes: [{type: sphere, radius: 0.1}]}\n"
 
 static const struct {
@@ -135,11 +141,18 @@ static const struct {
     double right, within[WAYS];  // shares, of steps of up to 50 ms
 } forms[] = {
     // a wheel of 0.02 kg m2 under 1 N m against 0.01 N m s: 100 (1 - exp(-t/2)) rad/s
-    {"links:\n" WHEEL(", damping: 0.01") "motors:\n  - {joint: wheel, type: torque, target: 1}\n", 6, 0, 95.02129316321360570,
+    {"links:\n" WHEEL(", damping: 0.01") "motors:\n  - {joint: wheel, type: torque, target: 1}\n",
+     6,
+     0,
+     95.02129316321360570,
      {3e-3, 3e-4, 2e-5, 1e-7, 1e-8}},
     {"links:\n" WHEEL(", v0: 30"), 60, 0, 30, {1e-9, 1e-9, 1e-9, 1e-9, 1e-9}},
     {"links:\n" WHEEL(", v0: 500"), 60, 0, 500, {1e-9, 1e-9, 1e-9, 1e-9, 1e-9}},
-    {"links:\n" WHEEL("") "motors:\n  - {joint: wheel, type: velocity, kd: 0.05, target: 60}\n", 30, 0, 60, {1e-9, 1e-9, 1e-9, 1e-9, 1e-9}},
+    {"links:\n" WHEEL("") "motors:\n  - {joint: wheel, type: velocity, kd: 0.05, target: 60}\n",
+     30,
+     0,
+     60,
+     {1e-9, 1e-9, 1e-9, 1e-9, 1e-9}},
     // down 15 degrees, g sin(15) / (1 + I/(m r2)) for 4 s, as rad/s: a ball, a coin, a hoop
     {SLOPE ROLLS("[0.012, 0.012, 0.012, 0, 0, 0]"), 4, 4, -72.5432879, {1e-3, 1e-3, 1e-3, 1e-5, 1e-5}},
     {SLOPE ROLLS("[0.0075, 0.015, 0.0075, 0, 0, 0]"), 4, 4, -67.7070687, {1e-3, 1e-3, 1e-3, 1e-5, 1e-5}},
@@ -155,9 +168,10 @@ START_TEST(closed_forms)
     for (int w = 0; w < WAYS; w++)
         for (int k = 0; k < 4; k++) {
             const ctn_batch_config cfg = config_of(w, steps[k]);
-            double *const x = run(m, &cfg, (int)lround(forms[_i].duration / steps[k]), NULL), v = x[ctn_model_nq(m) + forms[_i].dof];
-            ck_assert_msg(fabs(v / forms[_i].right - 1) <= forms[_i].within[w], "%s, dt %g: %.10g, not %.10g", ways[w].name, steps[k], v,
-                          forms[_i].right);
+            double *const x = run(m, &cfg, (int)lround(forms[_i].duration / steps[k]), NULL),
+                          v = x[ctn_model_nq(m) + forms[_i].dof];
+            ck_assert_msg(fabs(v / forms[_i].right - 1) <= forms[_i].within[w], "%s, dt %g: %.10g, not %.10g", ways[w].name,
+                          steps[k], v, forms[_i].right);
             free(x);
         }
     ctn_model_free(m);
@@ -167,8 +181,9 @@ END_TEST
 /// A free symmetric body precesses: about its axis e the rates turn by w_e (1 - I_e/I_t), in space about L by L/I_t.
 START_TEST(free_top)
 {
-    ctn_model *const m = model_of("catena: 1\ngravity: [0, 0, 0]\nlinks:\n  - {name: top, joint: {type: free, v0: [0, 0, 0, 2, 0, 10]}, "
-                                  "mass: 1, inertia: [1, 1, 2, 0, 0, 0]}\n");
+    ctn_model *const m =
+        model_of("catena: 1\ngravity: [0, 0, 0]\nlinks:\n  - {name: top, joint: {type: free, v0: [0, 0, 0, 2, 0, 10]}, "
+                 "mass: 1, inertia: [1, 1, 2, 0, 0, 0]}\n");
     const double T = 5, turn = 10 * (1 - 2.0) * T, L = hypot(2, 20), half = 0.5 * L * T;
     // q = exp(L t/2) exp(-turn/2 e) from axes where L = (2, 0, 20)
     const double a[4] = {cos(half), sin(half) * 2 / L, 0, sin(half) * 20 / L}, c = cos(turn / 2), s = sin(turn / 2);
@@ -179,9 +194,10 @@ START_TEST(free_top)
             const int steps = (int)lround(T / dt);
             double *const x = run(m, &cfg, steps, NULL);
             const double off = fmax(fabs(x[7 + 3] - 2 * cos(turn)), fabs(x[7 + 4] + 2 * sin(turn)));
-            ck_assert_msg(off < 1e-5 && fabs(x[7 + 5] - 10) < 1e-6, "%s, dt %g: rates %g, %g, %g", ways[w].name, dt, x[10], x[11], x[12]);
-            ck_assert_msg(fabs(steps * dt - T) > 1e-9 || coordinate_distance(m, x, q) < 1e-5, "%s, dt %g: attitude off by %g", ways[w].name, dt,
-                          coordinate_distance(m, x, q));
+            ck_assert_msg(off < 1e-5 && fabs(x[7 + 5] - 10) < 1e-6, "%s, dt %g: rates %g, %g, %g", ways[w].name, dt, x[10], x[11],
+                          x[12]);
+            ck_assert_msg(fabs(steps * dt - T) > 1e-9 || coordinate_distance(m, x, q) < 1e-5, "%s, dt %g: attitude off by %g",
+                          ways[w].name, dt, coordinate_distance(m, x, q));
             free(x);
         }
     ctn_model_free(m);
@@ -200,14 +216,22 @@ static ctn_model *random_arm(unsigned seed)
         const double ax = rand() % 201 - 100, ay = rand() % 201 - 100, az = rand() % 201 - 100.5;
         char *const end = text + strlen(text);
         if (i == links)
-            sprintf(end, "  - {name: wheel, parent: l%d, position: [0.3, 0.05, 0], joint: {type: revolute, axis: [0, 1, 0], v0: %d}, mass: 0.5, "
-                         "inertia: [0.002, 0.004, 0.002, 0, 0, 0]}\n", links - 1, 20 + rand() % 280);
+            sprintf(end,
+                    "  - {name: wheel, parent: l%d, position: [0.3, 0.05, 0], joint: {type: revolute, axis: [0, 1, 0], v0: %d}, "
+                    "mass: 0.5, "
+                    "inertia: [0.002, 0.004, 0.002, 0, 0, 0]}\n",
+                    links - 1, 20 + rand() % 280);
         else if (!i && seed % 4 == 0)
-            sprintf(end, "  - {name: l0, joint: {type: free, v0: [0, 0, 0, %d, 1, -1]}, mass: 1, com: [0.1, 0, 0], inertia: [0.003, 0.01, 0.012, 0, 0, 0]}\n",
+            sprintf(end,
+                    "  - {name: l0, joint: {type: free, v0: [0, 0, 0, %d, 1, -1]}, mass: 1, com: [0.1, 0, 0], inertia: [0.003, "
+                    "0.01, 0.012, 0, 0, 0]}\n",
                     rand() % 5);
         else
-            sprintf(end, "  - {name: l%d, %s%sposition: [%g, 0, 0], joint: {type: revolute, axis: [%g, %g, %g], v0: %d}, mass: 0.7, com: [0.15, 0, 0], "
-                         "inertia: [0.0003, 0.005, 0.005, 0, 0, 0]}\n", i, i ? "parent: l" : "", i ? (i == 1 ? "0, " : "1, ") : "", i ? 0.3 : 0.0, ax, ay, az, rand() % 4);
+            sprintf(end,
+                    "  - {name: l%d, %s%sposition: [%g, 0, 0], joint: {type: revolute, axis: [%g, %g, %g], v0: %d}, mass: 0.7, "
+                    "com: [0.15, 0, 0], "
+                    "inertia: [0.0003, 0.005, 0.005, 0, 0, 0]}\n",
+                    i, i ? "parent: l" : "", i ? (i == 1 ? "0, " : "1, ") : "", i ? 0.3 : 0.0, ax, ay, az, rand() % 4);
     }
     return model_of(text);
 }
@@ -223,8 +247,8 @@ START_TEST(no_energy_made)
             ctn_step_stats s;
             double *const x = run(m, &cfg, (int)(4 / steps[k]), &s);
             const double most = w == 0 ? 1e-6 : 0.02, kinetic = fmax(s.energy_max - s.energy_min, 1) + fabs(s.energy_before);
-            ck_assert_msg(s.energy_max <= s.energy_before + most * kinetic, "seed %d, %s, dt %g: from %.12g J up to %.12g", _i + 1, ways[w].name, steps[k],
-                          s.energy_before, s.energy_max);
+            ck_assert_msg(s.energy_max <= s.energy_before + most * kinetic, "seed %d, %s, dt %g: from %.12g J up to %.12g",
+                          _i + 1, ways[w].name, steps[k], s.energy_before, s.energy_max);
             free(x);
         }
     ctn_model_free(m);
@@ -236,11 +260,16 @@ START_TEST(orders)
 {
     static const double least[WAYS] = {0.8, 1.8, 2.7, 4.4, 6}, finest[WAYS] = {0.001, 0.002, 0.005, 0.01, 0.02};
     const char *const scenes[] = {
-        "links:\n  - {name: arm, joint: {type: revolute, axis: [0, 0, 1], v0: 1}, mass: 0.7, com: [0.15, 0, 0], inertia: [0.0003, 0.005, 0.005, 0, 0, 0]}\n"
-        "  - {name: l1, parent: arm, position: [0.3, 0, 0], joint: {type: revolute, axis: [0, 1, 0]}, mass: 1, com: [0.2, 0, 0], inertia: [0.0003, 0.013, 0.013, 0, 0, 0]}\n"
-        "  - {name: wheel, parent: l1, position: [0.4, 0.05, 0], joint: {type: revolute, axis: [0, 1, 0], v0: 30}, mass: 0.5, inertia: [0.002, 0.004, 0.002, 0, 0, 0]}\n",
-        "links:\n  - {name: arm, joint: {type: revolute, axis: [0, 1, 0]}, mass: 0.7, com: [0.15, 0, 0], inertia: [0.0003, 0.005, 0.005, 0, 0, 0]}\n"
-        "  - {name: ball, parent: arm, position: [0.3, 0, 0], joint: {type: ball, v0: [5, 20, 3], damping: 0.001}, mass: 0.5, inertia: [0.002, 0.002, 0.002, 0, 0, 0]}\n",
+        "links:\n  - {name: arm, joint: {type: revolute, axis: [0, 0, 1], v0: 1}, mass: 0.7, com: [0.15, 0, 0], inertia: "
+        "[0.0003, 0.005, 0.005, 0, 0, 0]}\n"
+        "  - {name: l1, parent: arm, position: [0.3, 0, 0], joint: {type: revolute, axis: [0, 1, 0]}, mass: 1, com: [0.2, 0, 0], "
+        "inertia: [0.0003, 0.013, 0.013, 0, 0, 0]}\n"
+        "  - {name: wheel, parent: l1, position: [0.4, 0.05, 0], joint: {type: revolute, axis: [0, 1, 0], v0: 30}, mass: 0.5, "
+        "inertia: [0.002, 0.004, 0.002, 0, 0, 0]}\n",
+        "links:\n  - {name: arm, joint: {type: revolute, axis: [0, 1, 0]}, mass: 0.7, com: [0.15, 0, 0], inertia: [0.0003, "
+        "0.005, 0.005, 0, 0, 0]}\n"
+        "  - {name: ball, parent: arm, position: [0.3, 0, 0], joint: {type: ball, v0: [5, 20, 3], damping: 0.001}, mass: 0.5, "
+        "inertia: [0.002, 0.002, 0.002, 0, 0, 0]}\n",
         "links:\n  - {name: body, joint: {type: free, v0: [0, 0, 0, 0.5, 8, 0.5]}, mass: 1, inertia: [1, 2, 2.5, 0, 0, 0]}\n"
         "forces:\n  - {link: body, point: [0.3, 0.1, 0], force: [0, 0, 30]}\n"};
     char text[3000];
@@ -261,7 +290,8 @@ START_TEST(orders)
             free(x);
         }
         const double order = log2(e[0] / e[1]);
-        ck_assert_msg(order > least[w] || e[1] < 1e-8, "scene %d, %s: errors %g, %g: order %g", _i, ways[w].name, e[0], e[1], order);
+        ck_assert_msg(order > least[w] || e[1] < 1e-8, "scene %d, %s: errors %g, %g: order %g", _i, ways[w].name, e[0], e[1],
+                      order);
     }
     free(right), ctn_model_free(m);
 }
@@ -271,14 +301,17 @@ END_TEST
 START_TEST(same_bits)
 {
     enum { WORLDS = 11 };
-    ctn_model *const m = _i % 2 ? random_arm((unsigned)_i) : model_of("catena: 1\nlinks:\n  - {name: body, joint: free, mass: 1, inertia: [1, 2, 2.5, 0, 0, 0]}\n"
-                                                                   "  - {name: ball, joint: {type: ball}, mass: 1, inertia: [1, 1, 1, 0, 0, 0]}\n");
+    ctn_model *const m =
+        _i % 2 ? random_arm((unsigned)_i)
+               : model_of("catena: 1\nlinks:\n  - {name: body, joint: free, mass: 1, inertia: [1, 2, 2.5, 0, 0, 0]}\n"
+                          "  - {name: ball, joint: {type: ball}, mass: 1, inertia: [1, 1, 1, 0, 0, 0]}\n");
     const int nq = ctn_model_nq(m), nv = ctn_model_nv(m);
     const ctn_batch_config one = config_of(_i % WAYS, 0.02);
     ctn_batch_config many = one;
     many.worlds = WORLDS, many.schedule = _i & 2 ? CTN_BY_STEP : CTN_BY_ITERATION;
     ctn_batch *const b = batch_with(m, &many), *const a = batch_with(m, &one);
-    double *const q = malloc((size_t)(WORLDS * nq) * sizeof *q), *const v = malloc((size_t)(WORLDS * nv) * sizeof *v), *const x = malloc((size_t)(nq + nv) * sizeof *x);
+    double *const q = malloc((size_t)(WORLDS * nq) * sizeof *q), *const v = malloc((size_t)(WORLDS * nv) * sizeof *v),
+                  *const x = malloc((size_t)(nq + nv) * sizeof *x);
     ctn_batch_state(b, q, v);
     for (int k = 0; k < WORLDS * nv; k++) v[k] += sin(k + _i);
     ctn_batch_set_state(b, q, v, 0, NULL), ctn_batch_set_state(a, q + 7 * nq, v + 7 * nv, 0, NULL);

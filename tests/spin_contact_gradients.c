@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define WHEEL(name, x, y)                                                                                                        \
-    "  - {name: " name ", parent: body, position: [" x ", " y ", 0], joint: {type: revolute, axis: [0, 1, 0]}, mass: 0.8,\n"   \
+    "  - {name: " name ", parent: body, position: [" x ", " y ", 0], joint: {type: revolute, axis: [0, 1, 0]}, mass: 0.8,\n"     \
     "     inertia: [0.003, 0.004, 0.003, 0, 0, 0], shapes: [{type: sphere, radius: 0.1}]}\n"
 
 static const struct {
@@ -18,15 +18,25 @@ static const struct {
     double v[6];  // of the first link
     double spin;  // of all others
 } scenes[] = {
-    {"  - {name: body, position: [0, 0, 0.101], joint: free, density: 500, shapes: [{type: sphere, radius: 0.1}]}\n", {1, 0.2, 0, 0, 9, 3}, 0},
-    {"  - {name: body, position: [0, 0, 0.101], joint: free, mass: 2, com: [0.01, 0, 0.02], inertia: [0.01, 0.014, 0.016, 0, 0, 0],\n"
-     "     shapes: [{type: sphere, radius: 0.1}]}\n", {1, 0.2, 0, 2, 9, 3}, 0},
-    {"  - {name: body, position: [0, 0, 0.101], joint: free, mass: 10, com: [0.02, 0, 0.03], inertia: [0.1, 0.3, 0.35, 0, 0, 0]}\n" WHEEL(
-         "a", "0.25", "0.2") WHEEL("b", "0.25", "-0.2") WHEEL("c", "-0.25", "0.2") WHEEL("d", "-0.25", "-0.2"), {0.8, 0, 0, 0, 0, 0.3}, 9},
-    {"  - {name: body, position: [0, 0, 0.101], joint: free, mass: 5, com: [0.02, 0, 0.01], inertia: [0.1, 0.3, 0.35, 0, 0, 0]}\n" WHEEL(
-         "a", "0.25", "0.2") WHEEL("b", "0.25", "-0.2")
-     "  - {name: caster, parent: body, position: [-0.25, 0, 0], joint: ball, mass: 0.8, inertia: [0.003, 0.003, 0.003, 0, 0, 0],\n"
-     "     shapes: [{type: sphere, radius: 0.1}]}\n", {0.8, 0, 0, 0, 0, 0.3}, 9},
+    {"  - {name: body, position: [0, 0, 0.101], joint: free, density: 500, shapes: [{type: sphere, radius: 0.1}]}\n",
+     {1, 0.2, 0, 0, 9, 3},
+     0},
+    {"  - {name: body, position: [0, 0, 0.101], joint: free, mass: 2, com: [0.01, 0, 0.02], inertia: [0.01, 0.014, 0.016, 0, 0, "
+     "0],\n"
+     "     shapes: [{type: sphere, radius: 0.1}]}\n",
+     {1, 0.2, 0, 2, 9, 3},
+     0},
+    {"  - {name: body, position: [0, 0, 0.101], joint: free, mass: 10, com: [0.02, 0, 0.03], inertia: [0.1, 0.3, 0.35, 0, 0, "
+     "0]}\n" WHEEL("a", "0.25", "0.2") WHEEL("b", "0.25", "-0.2") WHEEL("c", "-0.25", "0.2") WHEEL("d", "-0.25", "-0.2"),
+     {0.8, 0, 0, 0, 0, 0.3},
+     9},
+    {"  - {name: body, position: [0, 0, 0.101], joint: free, mass: 5, com: [0.02, 0, 0.01], inertia: [0.1, 0.3, 0.35, 0, 0, "
+     "0]}\n" WHEEL("a", "0.25", "0.2")
+         WHEEL("b", "0.25", "-0.2") "  - {name: caster, parent: body, position: [-0.25, 0, 0], joint: ball, mass: 0.8, inertia: "
+                                    "[0.003, 0.003, 0.003, 0, 0, 0],\n"
+                                    "     shapes: [{type: sphere, radius: 0.1}]}\n",
+     {0.8, 0, 0, 0, 0, 0.3},
+     9},
 };
 enum { SCENES = sizeof scenes / sizeof *scenes, GROUNDS = 2, METHODS = 4 };
 
@@ -38,7 +48,8 @@ static contact_world open_rolling(int scene, bool obstacles, int method)
         "  - {type: sphere, center: [-0.2, 0.25, -0.3], radius: 0.32}\n",
     };
     char text[4000];
-    snprintf(text, sizeof text, "catena: 1\n%scontact: {friction: 0.5, depth: 0.004}\nlinks:\n%s", grounds[obstacles], scenes[scene].links);
+    snprintf(text, sizeof text, "catena: 1\n%scontact: {friction: 0.5, depth: 0.004}\nlinks:\n%s", grounds[obstacles],
+             scenes[scene].links);
     ctn_batch_config cfg = ctn_batch_config_default();
     cfg.method = method == 0 ? CTN_COLLOCATION : method == 1 ? CTN_ALPHA : CTN_RADAU, cfg.tolerance = 1e-13, cfg.dt = 0.01;
     if (method == 0) cfg.order = 2;
@@ -65,7 +76,8 @@ START_TEST(rolling_runs)
     contact_world f = open_rolling(scene, ground, method);
     ck_assert_int_eq(ctn_tape_run(f.tape, f.q, f.v, f.tau, &err), CTN_OK);
     for (int step = 3; step < 40; step += 9) check_run_from(&f, step, (uint64_t)(_i + step), 4, 3, &t, made);
-    printf("method %d, ground %d, scene %d: %ld compared, worst %.3g; %ld at kinks\n", method, ground, scene, t.compared, t.worst, t.kinks);
+    printf("method %d, ground %d, scene %d: %ld compared, worst %.3g; %ld at kinks\n", method, ground, scene, t.compared, t.worst,
+           t.kinks);
     ck_assert_int_gt(t.compared, 0);
     close_world(&f);
 }

@@ -10,32 +10,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const tested methods[] = {{CTN_COLLOCATION, 2, {0.03, 0.02}}, {CTN_ALPHA, 0, {0.03, 0.02}},  {CTN_RADAU, 2, {0.02, 0.01}},
-                                 {CTN_RADAU, 3, {0.02, 0.01}},       {CTN_RADAU, 4, {0.02, 0.01}}, {CTN_COLLOCATION, 4, {0.01, 0.004}}};
+static const tested methods[] = {{CTN_COLLOCATION, 2, {0.03, 0.02}}, {CTN_ALPHA, 0, {0.03, 0.02}},
+                                 {CTN_RADAU, 2, {0.02, 0.01}},       {CTN_RADAU, 3, {0.02, 0.01}},
+                                 {CTN_RADAU, 4, {0.02, 0.01}},       {CTN_COLLOCATION, 4, {0.01, 0.004}}};
 enum { METHODS = sizeof methods / sizeof *methods };
 
 /// Links that spin, by the kind of their frames.
 static const char *const scenes[] = {
     // wheels whose axes stand
     "  - {name: w, joint: {type: revolute, axis: [0, 1, 0]}, mass: 1.5, com: [0, 0.1, 0], inertia: [0.01, 0.02, 0.01, 0, 0, 0]}\n"
-    "  - {name: a, joint: {type: revolute, axis: [0, 1, 0]}, mass: 1, com: [0.2, 0, 0.1], inertia: [0.01, 0.03, 0.02, 0, 0.001, 0]}\n"
+    "  - {name: a, joint: {type: revolute, axis: [0, 1, 0]}, mass: 1, com: [0.2, 0, 0.1], inertia: [0.01, 0.03, 0.02, 0, 0.001, "
+    "0]}\n"
     "  - {name: b, parent: a, position: [0.4, 0, 0], joint: {type: revolute, axis: [0, 1, 0], damping: 0.01}, mass: 0.5,\n"
     "     inertia: [0.002, 0.004, 0.002, 0, 0, 0]}\n"
     "  - {name: c, parent: b, position: [0, 0.1, 0], joint: {type: revolute, axis: [0, 1, 0]}, mass: 0.2, com: [0.1, 0, 0],\n"
     "     inertia: [0.001, 0.001, 0.001, 0, 0, 0]}\n",
     // wheels whose axes turn
     "  - {name: a, joint: {type: revolute, axis: [0, 0, 1]}, mass: 0.3, inertia: [0.01, 0.01, 0.02, 0, 0, 0]}\n"
-    "  - {name: b, parent: a, joint: {type: revolute, axis: [0, 1, 0]}, mass: 0.4, com: [0.1, 0, 0], inertia: [0.01, 0.02, 0.02, 0, 0, 0]}\n"
+    "  - {name: b, parent: a, joint: {type: revolute, axis: [0, 1, 0]}, mass: 0.4, com: [0.1, 0, 0], inertia: [0.01, 0.02, 0.02, "
+    "0, 0, 0]}\n"
     "  - {name: c, parent: b, position: [0.2, 0, 0], joint: {type: revolute, axis: [1, 0, 0], armature: 0.001}, mass: 1,\n"
     "     com: [0.05, 0, 0], inertia: [0.01, 0.006, 0.006, 0, 0, 0]}\n",
     "  - {name: a, joint: free, mass: 3, com: [0.02, 0, 0.05], inertia: [0.05, 0.1, 0.12, 0, 0, 0]}\n"
-    "  - {name: b, parent: a, position: [0.2, 0.2, 0], joint: {type: revolute, axis: [0, 1, 0]}, mass: 0.5, inertia: [0.003, 0.006, 0.003, 0, 0, 0]}\n"
-    "  - {name: c, parent: a, position: [-0.2, 0.2, 0], joint: {type: revolute, axis: [0, 1, 1]}, mass: 0.5, inertia: [0.003, 0.0045, 0.0045, 0, 0, 0.0015]}\n",
+    "  - {name: b, parent: a, position: [0.2, 0.2, 0], joint: {type: revolute, axis: [0, 1, 0]}, mass: 0.5, inertia: [0.003, "
+    "0.006, 0.003, 0, 0, 0]}\n"
+    "  - {name: c, parent: a, position: [-0.2, 0.2, 0], joint: {type: revolute, axis: [0, 1, 1]}, mass: 0.5, inertia: [0.003, "
+    "0.0045, 0.0045, 0, 0, 0.0015]}\n",
     // on a ball joint of the world
     "  - {name: a, joint: ball, mass: 1.5, com: [0, 0, 0.06], inertia: [0.02, 0.02, 0.03, 0, 0, 0]}\n",
     // balls
     "  - {name: a, joint: {type: revolute, axis: [0, 1, 0]}, mass: 1, com: [0.2, 0, 0], inertia: [0.01, 0.03, 0.02, 0, 0, 0]}\n"
-    "  - {name: b, parent: a, position: [0.4, 0, 0], joint: {type: ball, damping: 0.002}, mass: 0.5, inertia: [0.02, 0.02, 0.02, 0, 0, 0]}\n"
+    "  - {name: b, parent: a, position: [0.4, 0, 0], joint: {type: ball, damping: 0.002}, mass: 0.5, inertia: [0.02, 0.02, 0.02, "
+    "0, 0, 0]}\n"
     "  - {name: c, joint: ball, mass: 0.7, inertia: [0.03, 0.03, 0.03, 0, 0, 0]}\n"
     "  - {name: d, joint: free, mass: 0.7, inertia: [0.03, 0.03, 0.03, 0, 0, 0]}\n",
     // tops

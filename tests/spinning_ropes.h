@@ -34,8 +34,8 @@ __attribute__((format(printf, 3, 4))) static inline void say(char *text, size_t 
 static inline ctn_model *spinning_rope(spinning_kind kind, int links)
 {
     const size_t room = 1000 * (size_t)(links + 8);
-    const char *const joint = kind == SPIN_PARALLEL ? "type: revolute, axis: [0, 1, 0]"
-                                                    : "type: universal, axis: [0, 1, 0], axis2: [0, 0, 1]";
+    const char *const joint =
+        kind == SPIN_PARALLEL ? "type: revolute, axis: [0, 1, 0]" : "type: universal, axis: [0, 1, 0], axis2: [0, 0, 1]";
     char *const text = calloc(room, 1);
     ck_assert_ptr_nonnull(text);
     say(text, room, "catena: 1\n%slinks:\n",

@@ -73,7 +73,14 @@ along_remote *along_remote_open(const char *engine, const along_plan *plan, cons
     }
     along_remote *const r = calloc(1, sizeof *r);
     if (r) {
-        lane_model bodies = {.nbody = m->nbody, .nq = m->nq, .nv = m->nv, .rubs = m->rubs, .turns = m->turns, .skew = m->skew, .ncontact = m->ncontact, .nbent = m->nbent};
+        lane_model bodies = {.nbody = m->nbody,
+                             .nq = m->nq,
+                             .nv = m->nv,
+                             .rubs = m->rubs,
+                             .turns = m->turns,
+                             .skew = m->skew,
+                             .ncontact = m->ncontact,
+                             .nbent = m->nbent};
         r->room = (cfg ? flat_size(&bodies, cfg) + (size_t)m->nv : (size_t)(m->nq + 3 * m->nv)) + 1;
         r->engine = device->name, r->crew.device = device->along;
         r->crew.there = device->along->open(plan, cfg, r->room, many);

@@ -141,8 +141,8 @@ KERNEL along_world *layout_world(const along_plan *plan, const ctn_batch_config 
     for (size_t k = 0; k < count; k++) {
         const along_block *const block = &plan->block[k / PARTS];
         lane_model rows = {0};
-        rows.nbody = block->rows, rows.nq = block->nq, rows.nv = block->nv, rows.rubs = m->rubs,
-        rows.turns = m->turns, rows.spins = m->spins, rows.skew = to.coupled && s == 1;
+        rows.nbody = block->rows, rows.nq = block->nq, rows.nv = block->nv, rows.rubs = m->rubs, rows.turns = m->turns,
+        rows.spins = m->spins, rows.skew = to.coupled && s == 1;
         rows.ncontact = rows.nbent = block_contacts(plan, block), rows.nsignal = m->nsignal;
         if (!shared) layout_rows(w ? &to.rows[k] : NULL, plan, (int)k, a);
         step_block S;

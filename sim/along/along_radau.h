@@ -64,7 +64,8 @@ KERNEL void stage_part_of_block(void *context, int thread, int job)
         sums->flow = stages_flow(m, Q);
         break;
     case STAGES_END:  // as along_energy() takes it
-        for (int i = 0; i < m->nbody; i++) Q->rate[i] = end_rate(&m->bodies[i], Q, i), P->one.W.now[i] = Q->W.body[i * w->stages + last].T;
+        for (int i = 0; i < m->nbody; i++)
+            Q->rate[i] = end_rate(&m->bodies[i], Q, i), P->one.W.now[i] = Q->W.body[i * w->stages + last].T;
         memcpy(P->one.x, Q->x + last * m->nq, (size_t)m->nq * sizeof *P->one.x);
         memcpy(P->one.u, Q->u + last * m->nv, (size_t)m->nv * sizeof *P->one.u);
         clock_now(m, P->one.W.in.h, 1);

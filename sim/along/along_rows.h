@@ -354,7 +354,8 @@ FN void load_rows(lane_rows *B, double dt, bool steps)
     m->nload = m->nmotor = m->ncontrol = m->ncontact = m->nbent = 0;
     m->nsurface = 0, m->surfaces = NULL;
     m->frames = &plain_frame, m->dof_adr = NULL, m->in_order = true, m->passive = from->passive, m->slides = from->slides;
-    m->rubs = from->rubs, m->turns = from->turns, m->spins = from->spins, m->skew = from->skew, m->adds = m->fast = m->published = false;
+    m->rubs = from->rubs, m->turns = from->turns, m->spins = from->spins, m->skew = from->skew,
+    m->adds = m->fast = m->published = false;
     m->nsignal = m->nwound = 0, m->clock = steps ? &B->clock : NULL, m->wound = m->by_target = m->by_wound = m->by_bent = m->by_contact = NULL,
     m->time = 0;
     memset(&B->clock, 0, sizeof B->clock);

@@ -44,7 +44,7 @@ FN int along_run(along_world *w, along_crew *crew, const ctn_batch_config *cfg, 
             ALONG_RUN(crew, w->count, step_forces, &copy);
         }
         if (coupled && w->stages > 1 ? !along_stage_step(w, crew, cfg, tau, made, energy, &ledger, &step)
-                    : !along_one_step(w, crew, cfg, coupled, tau, made, energy, &ledger, &step))
+                                     : !along_one_step(w, crew, cfg, coupled, tau, made, energy, &ledger, &step))
             break;
         count_step(&c, &step.count, all, all);
         add_flow(&c.flow, step.flow, all);

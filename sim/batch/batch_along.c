@@ -55,8 +55,9 @@ static const char *if_asked(const ctn_model *m, const ctn_batch_config *cfg)
 
 ctn_parallel batch_parallel(const ctn_model *m, const ctn_batch_config *cfg)
 {
-    const bool able = along_scalar.steps(cfg) && !if_asked(m, cfg) && !ground_stops(m, cfg) && !surfaces_stop(m) && !law_stops(m) &&
-                      !fluid_stops(m) && !thrusters_stop(m) && !m->nwound && !speeds_stop(m, cfg) && !device_asked(cfg->engine);
+    const bool able = along_scalar.steps(cfg) && !if_asked(m, cfg) && !ground_stops(m, cfg) && !surfaces_stop(m) &&
+                      !law_stops(m) && !fluid_stops(m) && !thrusters_stop(m) && !m->nwound && !speeds_stop(m, cfg) &&
+                      !device_asked(cfg->engine);
     if (cfg->parallel != CTN_PARALLEL_AUTO) return cfg->parallel;
     return able && along_pays(m, cfg->worlds) ? cfg->worlds > 1 ? CTN_PARALLEL_BOTH : CTN_PARALLEL_LINKS : CTN_PARALLEL_WORLDS;
 }

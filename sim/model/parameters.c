@@ -289,7 +289,8 @@ parameters *parameters_create(const ctn_model *m, const ctn_parameter *list, int
             const share *const s = &p->share[k];
             p->share[k] = share_of(m, list[k].index);
             ctn_body *const of = s->body < 0 ? NULL : &p->declared.bodies[s->body];
-            if (of && !lies_alike(s->mass, s->h, s->S, of->axis)) of->flags &= ~(unsigned)(BODY_SYMMETRIC | BODY_TILTS | BODY_ROUND);
+            if (of && !lies_alike(s->mass, s->h, s->S, of->axis))
+                of->flags &= ~(unsigned)(BODY_SYMMETRIC | BODY_TILTS | BODY_ROUND);
         }
         if (!of_link(list[k]) || of_body(list[k])) continue;
         int bodies;

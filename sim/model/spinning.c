@@ -28,7 +28,8 @@ static void symmetry_axis(const double S[6], double axis[3])
     const double square = x * x + y * y + z * z + 2 * (S[3] * S[3] + S[4] * S[4] + S[5] * S[5]);
     const double det = x * (y * z - S[5] * S[5]) - S[3] * (S[3] * z - S[5] * S[4]) + S[4] * (S[3] * S[5] - y * S[4]);
     const double k = copysign(sqrt(1.5 * square), det);
-    const double A[3][3] = {{x / k + 1. / 3, S[3] / k, S[4] / k}, {S[3] / k, y / k + 1. / 3, S[5] / k}, {S[4] / k, S[5] / k, z / k + 1. / 3}};
+    const double A[3][3] = {
+        {x / k + 1. / 3, S[3] / k, S[4] / k}, {S[3] / k, y / k + 1. / 3, S[5] / k}, {S[4] / k, S[5] / k, z / k + 1. / 3}};
     int most = 0;
     for (int i = 1; i < 3; i++)
         if (A[i][i] > A[most][most]) most = i;
@@ -50,14 +51,16 @@ static bool parallel(const double a[3], const double b[3])
 static bool is_ball_of_mass(const ctn_body *o)
 {
     const double least = 1e-9 * (o->S[0] + o->S[1] + o->S[2]), *S = o->S, *h = o->h;
-    const bool alike = fabs(S[0] - S[1]) <= least && fabs(S[0] - S[2]) <= least && fabs(S[3]) <= least && fabs(S[4]) <= least && fabs(S[5]) <= least;
+    const bool alike = fabs(S[0] - S[1]) <= least && fabs(S[0] - S[2]) <= least && fabs(S[3]) <= least && fabs(S[4]) <= least &&
+                       fabs(S[5]) <= least;
     return alike && h[0] * h[0] + h[1] * h[1] + h[2] * h[2] <= 1e-9 * least * o->mass;
 }
 static bool is_extended(const ctn_body *o)
 {
     const double k = o->flags & BODY_ROOT ? 0 : 1 / o->mass, *h = o->h, c2 = k * (h[0] * h[0] + h[1] * h[1] + h[2] * h[2]);
     const double xx = o->I[0] - c2 + k * h[0] * h[0], yy = o->I[1] - c2 + k * h[1] * h[1], zz = o->I[2] - c2 + k * h[2] * h[2];
-    const double xy = o->I[3] + k * h[0] * h[1], xz = o->I[4] + k * h[0] * h[2], yz = o->I[5] + k * h[1] * h[2], sum = xx + yy + zz;
+    const double xy = o->I[3] + k * h[0] * h[1], xz = o->I[4] + k * h[0] * h[2], yz = o->I[5] + k * h[1] * h[2],
+                 sum = xx + yy + zz;
     const double det = xx * (yy * zz - yz * yz) - xy * (xy * zz - yz * xz) + xz * (xy * yz - yy * xz);
     return det > 1e-9 * sum * sum * sum;
 }
@@ -72,7 +75,10 @@ typedef struct {
 static void go_on(carried *c, const ctn_body *o)
 {
     const double angle = o->quarter * (acos(-1) / 2) + o->rest_angle, x = cos(angle), y = sin(angle);
-    const double bent[9] = {x, -y, 0, o->ca * y, o->ca * x, -o->sa, o->sa * y, o->sa * x, o->ca}, *const C = o->flags & BODY_ABOUT_X ? bent : o->C;
+    const double bent[9] = {x, -y, 0, o->ca * y, o->ca * x, -o->sa, o->sa * y, o->sa * x, o->ca}, *const C =
+                                                                                                      o->flags & BODY_ABOUT_X
+                                                                                                          ? bent
+                                                                                                          : o->C;
     double R[9];
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) R[3 * i + j] = c->R[3 * i] * C[j] + c->R[3 * i + 1] * C[3 + j] + c->R[3 * i + 2] * C[6 + j];
