@@ -135,7 +135,9 @@ START_TEST(the_same_file)
     for (int ranks = 1; ranks <= 3; ranks++) {
         char last[32];
         outcome o = catena_wait(start(ranks, "50%bc.h5", options));
-        ck_assert_msg(o.status == 0 && !*o.err, "%s", o.err);
+        // limbs that swing by 0.12 rad a step: the first of the processes says that it looked, and at which
+        ck_assert_msg(o.status == 0 && count_of(o.err, "\n") == 1, "%s", o.err);
+        ck_assert_msg(count_of(o.err, "warning: the method brakes 8 of the first 8 worlds made; of world 0: ") == 1, "%s", o.err);
         ck_assert_msg(count_of(o.out, "41 of 41, seed 5") == 1, "%s", o.out);
         ck_assert_int_eq(count_of(o.out, "processes  "), ranks > 1);
         outcome_free(&o);
