@@ -121,7 +121,7 @@ FN wrench stage_blocks_times(const lane_body *b, const stages *W, int i, int a, 
             p.n = add(p.n, turning_block_times(stage_couple_block(b, W, s, i, row, column), half, transposed, d[l].w));
         if (l == a) continue;
         const real h = rset(t->h[row][column]) * W->in.k2;
-        const mat3 Q = mmul(axes_seen(b, W, s, i, a), o[l].W);
+        const mat3 Q = mmul(*axes_seen(b, W, s, i, a), o[l].W);
         const vec3 turned = turns ? zero3() : sub(scale(d[l].w, Q.x.x + Q.y.y + Q.z.z), tmul(Q, d[l].w));
         p.n = add_scaled(p.n, cross_add(turned, o[a].c, d[l].v), h);
         p.f = add_scaled(p.f, cross_add(scale(d[l].v, given(b)->mass), d[l].w, o[l].c), h);

@@ -288,7 +288,7 @@ FN void stage_seen_pullback(const lane_model *m, const lane_body *b, stage_adjoi
     frame_of(b, R_k, W->V[i].R, rset(0), &begun);
     mat3 rate = mat3_scale(mat3_add_scaled(W->V[i].R, frame_rate(b, &begun, R_k), rset(-1)), negate(hV * W->in.h));
     for (int l = 0; l < s; l++) {
-        rate = mat3_add(rate, mat3_scaled_difference(axes_seen(b, W, s, i, l), R_k, rset(t->h[a][l])));
+        rate = mat3_add(rate, mat3_scaled_difference(*axes_seen(b, W, s, i, l), R_k, rset(t->h[a][l])));
         way_of_axes_pullback(b, A, i, l, rset(-t->h[a][l]) * k2, X);
     }
     M->R = mat3_add_scaled(M->R, mmul(turned, S), rset(-1));

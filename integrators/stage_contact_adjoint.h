@@ -114,11 +114,11 @@ KERNEL void touch_stages_pullback(const lane_model *m, const stages *W, int k, c
         e[a] = add_scaled(e[a], slides, r);
     }
     for (int a = 0; a < s; a++) {
-        const vec3 seen = tmul(axes_seen(b, W, s, p->body, a), e[a]), at_start = mul(R_k, seen);
+        const vec3 seen = tmul(*axes_seen(b, W, s, p->body, a), e[a]), at_start = mul(R_k, seen);
         turn[a] = add(turn[a], cross(of[a].axis, e[a]));
         for (int i = 0; i < s; i++) {
             const real d = rset(t->d[a][i]) * inv_h;
-            const vec3 at = mul(axes_seen(b, W, s, p->body, i), seen);
+            const vec3 at = mul(*axes_seen(b, W, s, p->body, i), seen);
             turn[i] = sub_scaled(turn[i], cross(f[a], at), d);
             turn_start = add_scaled(turn_start, cross(f[a], at_start), d);
             face[a] = add_scaled(face[a], sub(at, at_start), d);

@@ -60,6 +60,7 @@ typedef struct {
     const rate_pose *V;      // [nbody] carried
     const placement *start;  // [nbody] at q
     turned_frame *frame;     // [nbody][stages] of what spins; NULL in models without any
+    mat3 *seen;              // likewise, its axes as frames see them
     stage_start *step;       // [nbody]
     real *reach;             // [nbody] (force_unit.h)
     stage_body *body;        // [nbody][stages]
@@ -81,10 +82,9 @@ typedef struct {
 FN bool has_frame(const lane_body *b, const stages *W) { return W->frame && spins(b) && !(W->table->old > 0); }
 
 /// The axes of body i at stage a, as its frames see them: Q of R = E Q F.
-FN mat3 axes_seen(const lane_body *b, const stages *W, int s, int i, int a)
+FN const mat3 *axes_seen(const lane_body *b, const stages *W, int s, int i, int a)
 {
-    const mat3 R = W->body[i * s + a].T.R;
-    return has_frame(b, W) ? turned_back(b, &W->frame[i * s + a], R) : R;
+    return has_frame(b, W) ? &W->seen[i * s + a] : &W->body[i * s + a].T.R;
 }
 
 /// R S in the shape that products with other rotations need: S R', by columns.
@@ -162,7 +162,8 @@ FN void stage_place(const lane_model *m, const lane_body *b, stages *W, int s, i
     }
     t->dp = dp;
     if (!(f.flags & BODY_MASS)) return;
-    t->W = turned_moment(b, W, axes_seen(b, W, s, i, a));
+    if (has_frame(b, W)) W->seen[i * s + a] = turned_back(b, &W->frame[i * s + a], R);
+    t->W = turned_moment(b, W, *axes_seen(b, W, s, i, a));
     t->c = mul(R, load3(given(b)->h));
 }
 
@@ -199,7 +200,7 @@ FN mat3 axes_rate(const lane_body *b, const stages *W, int s, int i, int a)
     mat3 D;
     D.x = D.y = D.z = zero3();
     for (int l = 0; l < s; l++)
-        D = mat3_add(D, mat3_scaled_difference(axes_seen(b, W, s, i, l), W->start[i].R, rset(W->table->d[a][l]) * W->in.inv_h));
+        D = mat3_add(D, mat3_scaled_difference(*axes_seen(b, W, s, i, l), W->start[i].R, rset(W->table->d[a][l]) * W->in.inv_h));
     return turned_on(b, &W->frame[i * s + a], D);
 }
 
@@ -275,7 +276,7 @@ FN void stage_wrench(const lane_model *m, const lane_body *b, stages *W, int s, 
     const vec3 g = load3(m->gravity);
     y = vec(fmadd(k2, y.x, negate(g.x)), fmadd(k2, y.y, negate(g.y)), fmadd(k2, y.z, negate(g.z)));
     const vec3 force = add_scaled(scale(ac, k2), y, mass);
-    const mat3 R = axes_seen(b, W, s, i, a);
+    const mat3 R = *axes_seen(b, W, s, i, a);
     mat3 K;
     at->w.f = force;
     at->b = add_scaled(scale(at->c, rset(t->h[a][a]) * k2), force, half);
@@ -347,11 +348,11 @@ FN void stand_at_stages(const lane_model *m, const stages *W, int k)
     const vec3 n = ground_normal(m);
     stage_load *of = &W->point[k * t->stages];
     vec3 turned[MOST_STAGES];
-    for (int l = 0; l < t->stages; l++) turned[l] = sub(mul(R_k, tmul(axes_seen(b, W, t->stages, s->body, l), n)), n);
+    for (int l = 0; l < t->stages; l++) turned[l] = sub(mul(R_k, tmul(*axes_seen(b, W, t->stages, s->body, l), n)), n);
     for (int a = 0; a < t->stages; a++) {
         vec3 x = zero3();
         for (int l = 0; l < t->stages; l++) x = add_scaled(x, turned[l], rset(t->d[a][l]) * W->in.inv_h);
-        of[a].axis = mul(axes_seen(b, W, t->stages, s->body, a), tmul(R_k, x));
+        of[a].axis = mul(*axes_seen(b, W, t->stages, s->body, a), tmul(R_k, x));
         of[a].F = along_ground(n, add_scaled(load_rate(W, of, a), surface_rate(b, W, s->body, of, a, n), s->radius));
     }
     for (int a = 0; a < t->stages; a++) {
@@ -375,8 +376,8 @@ FN void stand_on_surface(const lane_model *m, const stages *W, int k)
         const vec3 n = face[a] = face_of(m, s, add(W->held[k].gap, of[a].u));
         vec3 x = zero3();
         for (int l = 0; l < t->stages; l++)
-            x = add_scaled(x, sub(mul(R_k, tmul(axes_seen(b, W, t->stages, s->body, l), n)), n), rset(t->d[a][l]) * W->in.inv_h);
-        of[a].axis = mul(axes_seen(b, W, t->stages, s->body, a), tmul(R_k, x));
+            x = add_scaled(x, sub(mul(R_k, tmul(*axes_seen(b, W, t->stages, s->body, l), n)), n), rset(t->d[a][l]) * W->in.inv_h);
+        of[a].axis = mul(*axes_seen(b, W, t->stages, s->body, a), tmul(R_k, x));
         of[a].F = along_ground(n, add_scaled(load_rate(W, of, a), surface_rate(b, W, s->body, of, a, n), s->radius));
     }
     for (int a = 0; a < t->stages; a++) {

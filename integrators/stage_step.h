@@ -168,7 +168,7 @@ FN rate_pose add_stage_rates(const lane_body *b, rate_pose V, const stage_work *
     for (int l = 0; l < s; l++) {
         const stage_body *o = &W->body[i * s + l];
         const real d = rset(sign * weights[l]) * W->in.inv_h;
-        const mat3 R = axes_seen(b, W, s, i, l);
+        const mat3 R = *axes_seen(b, W, s, i, l);
         V.R.x = add_scaled(V.R.x, sub(R.x, start->R.x), d);
         V.R.y = add_scaled(V.R.y, sub(R.y, start->R.y), d);
         V.R.z = add_scaled(V.R.z, sub(R.z, start->R.z), d);

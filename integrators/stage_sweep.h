@@ -121,7 +121,7 @@ FN void add_stage_blocks(const lane_body *b, const stages *W, int s, int i, int 
                 right = scale(o[a].c, h), left = scale(o[l].c, h);
                 if (turns) A = stage_frame_block(b, W, s, i, a, l);
                 else {
-                    const mat3 Q = mmul(axes_seen(b, W, s, i, a), o[l].W);  // tr Q - Q': its rows are the columns of -Q
+                    const mat3 Q = mmul(*axes_seen(b, W, s, i, a), o[l].W);  // tr Q - Q': its rows are the columns of -Q
                     const real tr = h * (Q.x.x + Q.y.y + Q.z.z), minus = negate(h);
                     A.x = scale(Q.x, minus), A.y = scale(Q.y, minus), A.z = scale(Q.z, minus);
                     A.x.x = A.x.x + tr, A.y.y = A.y.y + tr, A.z.z = A.z.z + tr;
@@ -209,14 +209,14 @@ FN wrench slide_column(const lane_model *m, const stages *W, int k, int a, int l
     const lane_point_load *load = &m->loads[k];
     const stage_load *at = &W->point[k * table->stages + l];
     const lane_body *b = &m->bodies[load->body];
-    const mat3 R_l = axes_seen(b, W, table->stages, load->body, l);
+    const mat3 *const R_l = axes_seen(b, W, table->stages, load->body, l);
     const real h = W->in.h, own = rset(l == a), rate = rset(table->d[a][l]) * W->in.inv_h, tau = m->relaxation;
     const real e = fmadd(tau, rate, own);
     // the surface: the parts R_l R_i' t, over the stages i of the quadrature
-    vec3 rolls = scale(tmul(axes_seen(b, W, table->stages, load->body, a), t), tau * rate);
-    rolls = mul(R_l, rolls);
+    vec3 rolls = scale(tmul(*axes_seen(b, W, table->stages, load->body, a), t), tau * rate);
+    rolls = mul(*R_l, rolls);
     for (int i = 0; i < table->stages; i++)
-        rolls = add_scaled(rolls, mul(R_l, tmul(axes_seen(b, W, table->stages, load->body, i), t)),
+        rolls = add_scaled(rolls, mul(*R_l, tmul(*axes_seen(b, W, table->stages, load->body, i), t)),
                            rset(table->a[a][i] * table->d[i][l]));
     const real own_rate = fmadd(h, rset(table->a[a][l]), tau * own);
     vec3 turns = add_scaled(cross(rolls, face), cross(at->axis, t), own_rate);
@@ -258,7 +258,7 @@ FN void add_face_blocks(const lane_model *m, const stages *W, int k, int s, int 
     vec3 x = add_scaled(add(W->slip[load->contact], of[a].u),
                         add_scaled(load_rate(W, of, a), surface_rate(b, W, load->body, of, a, t->face), r), tau);
     vec3 off[MOST_STAGES];
-    mat3 Q[MOST_STAGES];
+    const mat3 *Q[MOST_STAGES];
     for (int l = 0; l < s; l++) {
         const vec3 face = face_of(m, load, add(W->held[k].gap, of[l].u));
         off[l] = sub(face, t->face), Q[l] = axes_seen(b, W, s, load->body, l);
@@ -269,7 +269,7 @@ FN void add_face_blocks(const lane_model *m, const stages *W, int k, int s, int 
         for (int j = 0; j < 2; j++) {
             wrench column = wrench_zero(), row = force_at(sub_scaled(t->arm, t->face, r), scale(ways[j], j ? F->k2 : F->k1));
             for (int i = 0; i < s; i++)
-                column.n = add_scaled(column.n, cross(mul(Q[l], tmul(Q[i], ways[j])), off[i]),
+                column.n = add_scaled(column.n, cross(mul(*Q[l], tmul(*Q[i], ways[j])), off[i]),
                                       r * rset(table->a[a][i] * table->d[i][l]));
             if (has_frame(b, W))
                 column.n = turns_seen(b, W, load->body, l, column.n, scale(cross(ways[j], off[l]), r * h * rset(table->a[a][l])));
@@ -282,8 +282,8 @@ FN void add_face_blocks(const lane_model *m, const stages *W, int k, int s, int 
         for (int j = 0; j < 3; j++) {
             vec3 turns = zero3();
             for (int i = 0; i < s; i++)
-                turns = add_scaled(turns, sub(tmul(Q[i], column[j]), tmul(R_k, column[j])), rset(table->d[l][i]) * W->in.inv_h);
-            turns = mul(Q[l], turns);
+                turns = add_scaled(turns, sub(tmul(*Q[i], column[j]), tmul(R_k, column[j])), rset(table->d[l][i]) * W->in.inv_h);
+            turns = mul(*Q[l], turns);
             if (has_frame(b, W))
                 turns = cross_add(turns, column[j], frame_spin(&W->frame[load->body * s + l], W->body[load->body * s + l].T.R));
             vec3 bends = scale(turns, r * e);  // bristles and their rate, before they are projected

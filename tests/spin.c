@@ -270,8 +270,8 @@ START_TEST(orders)
         "0.005, 0.005, 0, 0, 0]}\n"
         "  - {name: ball, parent: arm, position: [0.3, 0, 0], joint: {type: ball, v0: [5, 20, 3], damping: 0.001}, mass: 0.5, "
         "inertia: [0.002, 0.002, 0.002, 0, 0, 0]}\n",
-        "links:\n  - {name: body, joint: {type: free, v0: [0, 0, 0, 0.5, 8, 0.5]}, mass: 1, inertia: [1, 2, 2.5, 0, 0, 0]}\n"
-        "forces:\n  - {link: body, point: [0.3, 0.1, 0], force: [0, 0, 30]}\n"};
+        ("links:\n  - {name: body, joint: {type: free, v0: [0, 0, 0, 0.5, 8, 0.5]}, mass: 1, inertia: [1, 2, 2.5, 0, 0, 0]}\n"
+         "forces:\n  - {link: body, point: [0.3, 0.1, 0], force: [0, 0, 30]}\n")};
     char text[3000];
     snprintf(text, sizeof text, "catena: 1\n%s", scenes[_i]);
     ctn_model *const m = model_of(text);

@@ -297,7 +297,7 @@ KERNEL stage_work layout_stages(const lane_model *m, int s_, arena *a)
     g.fresh = TAKE(a, s * nv, real);
     g.at = TAKE(a, n * s, whereabouts);
     g.rate = TAKE(a, n, rate_pose);
-    if (m->spins) g.W.frame = TAKE(a, n * s, turned_frame);
+    if (m->spins) g.W.frame = TAKE(a, n * s, turned_frame), g.W.seen = TAKE(a, n * s, mat3);
     g.W.step = TAKE(a, n, stage_start);
     g.W.reach = TAKE(a, n, real);
     g.W.body = TAKE(a, n * s, stage_body);
