@@ -36,7 +36,7 @@ typedef enum ctn_cma_covariance {
     CTN_CMA_SEPARABLE,  // the scales alone (sep-CMA): linear memory
 } ctn_cma_covariance;
 
-#define CTN_CMA_AUTO_FULL 1000  // docs/search.md: measured
+#define CTN_CMA_AUTO_FULL 500  // docs/search.md: measured
 #define CTN_CMA_MAX_FULL 16384  // above, a full covariance is refused: 8 GiB a matrix begin there
 #define CTN_CMA_MAX_POPULATION 16777216
 
