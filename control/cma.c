@@ -256,6 +256,14 @@ static ctn_status learn(ctn_cma *c, ctn_error *err)
     return (double)(s->generation - s->decomposed) >= fmax(k->gap, 1e-9) ? cma_decompose(c, err) : CTN_OK;
 }
 
+/// Whether candidates still are numbers: where a function falls for ever, and nothing else ends the search, they grow for ever.
+static bool is_finite(const ctn_cma *c)
+{
+    for (int i = 0; i < c->cfg.n; i++)
+        if (!isfinite(c->mean[i]) || !isfinite(c->s.sigma * cma_deviation(c, i))) return false;
+    return true;
+}
+
 ctn_status ctn_cma_tell(ctn_cma *c, const double *f, const double *g, ctn_error *err)
 {
     if (missing("ctn_cma_tell", "cma", c, err) || missing("ctn_cma_tell", "f", f, err)) return CTN_BAD_ARGUMENT;
@@ -273,11 +281,13 @@ ctn_status ctn_cma_tell(ctn_cma *c, const double *f, const double *g, ctn_error 
         if (c->cfg.constraints) cma_lagrangian(c, f, g);
         qsort(c->ranked, (size_t)c->k.lambda, sizeof *c->ranked, by_value);
         status = learn(c, err);
+        if (!status && !is_finite(c))
+            status = fail(err, CTN_UNAVAILABLE, "CMA-ES: the mean or its deviations are infinite: the function has no minimum");
         cma_stops_note(c);
     } else s->generation++;
     s->generations++;
     if (status) {
-        s->stop = CTN_CMA_TOLCONDITION;
+        s->stop = is_finite(c) ? CTN_CMA_TOLCONDITION : CTN_CMA_TOLFACUPX;
         return status;
     }
     const ctn_cma_stop why = cma_stops_judge(c);

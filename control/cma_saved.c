@@ -60,7 +60,7 @@ ctn_status ctn_cma_restore(ctn_cma *c, const void *bytes, size_t size, ctn_error
     memcpy(&s, body, sizeof s);
     status = cma_resize(c, (int)s.lambda, err);
     if (status) return status;
-    c->s = s, c->drawn = -1;
+    c->s = s;
     memcpy(c->arrays, body + sizeof s, c->numbers * sizeof *c->arrays);
     // more evaluations than when it was saved, or a smaller target: it goes on
     const bool by_target = s.stop == CTN_CMA_TARGET && !(s.best <= c->cfg.target);

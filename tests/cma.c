@@ -696,6 +696,24 @@ START_TEST(ends_have_reasons)
 }
 END_TEST
 
+/// Where there is no minimum and no tolerance ends it, it ends where numbers do.
+START_TEST(numbers_end)
+{
+    for (int kind = CTN_CMA_FULL; kind <= CTN_CMA_SEPARABLE; kind++) {
+        ctn_cma_config cfg = config(4);
+        cfg.covariance = (ctn_cma_covariance)kind, cfg.stop_at_tolerances = false;
+        ctn_cma *const cma = create(&cfg);
+        population p = {0};
+        ctn_error err = {0};
+        do evaluate(cma, &p, slope);
+        while (!ctn_cma_tell(cma, p.f, NULL, &err));
+        ck_assert_msg(err.status == CTN_UNAVAILABLE && strstr(err.message, "CMA-ES"), "%s", err.message);
+        ck_assert(ctn_cma_stopped(cma) != CTN_CMA_RUNS);
+        population_free(&p), ctn_cma_free(cma);
+    }
+}
+END_TEST
+
 /// Runs of IPOP double the population before it is rounded; starts are spread over their box; after the last run it is over.
 START_TEST(runs_follow_each_other)
 {
@@ -837,6 +855,7 @@ int main(void)
     tcase_add_test(c, populations_may_be_large);
     tcase_add_loop_test(c, bytes_are_told, CTN_CMA_FULL, CTN_CMA_SEPARABLE + 1);
     tcase_add_test(c, ends_have_reasons);
+    tcase_add_test(c, numbers_end);
     tcase_add_test(c, runs_follow_each_other);
     tcase_add_test(c, what_cannot_be_is_refused);
     tcase_add_test(c, without_lapack_separable_ones_work);

@@ -36,7 +36,7 @@ typedef enum ctn_cma_covariance {
     CTN_CMA_SEPARABLE,  // the scales alone (sep-CMA): linear memory
 } ctn_cma_covariance;
 
-#define CTN_CMA_AUTO_FULL 500  // docs/search.md: measured
+#define CTN_CMA_AUTO_FULL 500   // docs/search.md: measured
 #define CTN_CMA_MAX_FULL 16384  // above, a full covariance is refused: 8 GiB a matrix begin there
 #define CTN_CMA_MAX_POPULATION 16777216
 
@@ -59,7 +59,7 @@ typedef enum ctn_cma_stop {
     CTN_CMA_TOLCONDITION,     // the condition of the covariance is above `tolcondition`
     CTN_CMA_TOLSTAGNATION,    // medians of the last generations are no better than those before
     CTN_CMA_TOLXSTAGNATION,   // the mean has stayed where it is
-    CTN_CMA_FLAT,             // the best three quarters of the values have been equal, four generations long
+    CTN_CMA_FLAT,             // the best three quarters of the values have been equal, two generations long
     CTN_CMA_NO_EFFECT,        // steps are too small to change the mean's last digit
     CTN_CMA_MAX_GENERATIONS,  // `max_generations` of a run
     CTN_CMA_STOPS,            // how many reasons there are
@@ -119,8 +119,8 @@ CTN_API ctn_status ctn_cma_ask_one(const ctn_cma *cma, int k, double *x, ctn_err
 /// The values of all candidates, f [population], and of the constraints, g [population][m] (NULL without any): the search goes on
 /// to the next generation, or the next run, or is over. Need not be asked before. Values count by their order alone, equal ones by
 /// their numbers; NaN, in f or g, is worse than all else, and counted. If all are NaN, candidates are drawn anew around the same
-/// mean. CTN_BAD_ARGUMENT: g is missing, or the search is over; CTN_UNAVAILABLE: it is over, as the eigenvectors of the covariance
-/// cannot be found; CTN_NO_MEMORY for a larger population: nothing has changed but that the search is over.
+/// mean. CTN_BAD_ARGUMENT: g is missing, or the search is over. With other errors it is over from now on: CTN_UNAVAILABLE, where the
+/// mean is infinite or the eigenvectors of the covariance cannot be found; CTN_NO_MEMORY for the next run's population.
 CTN_API ctn_status ctn_cma_tell(ctn_cma *cma, const double *f, const double *g, ctn_error *err);
 
 /// Why it is over; CTN_CMA_RUNS: it is not.
