@@ -144,10 +144,8 @@ ctn_status ctn_cma_ask(ctn_cma *c, double *x, ctn_error *err)
     if (missing("ctn_cma_ask", "cma", c, err) || missing("ctn_cma_ask", "x", x, err)) return CTN_BAD_ARGUMENT;
     const size_t n = (size_t)c->cfg.n;
     draw_all(c);
-    for (size_t k = 0; k < (size_t)c->k.lambda; k++) {
-        cma_shape(c, c->z + k * n, x + k * n);
-        candidate(c, x + k * n, x + k * n);
-    }
+    cma_shape(c, c->k.lambda, c->z, x);
+    for (size_t k = 0; k < (size_t)c->k.lambda; k++) candidate(c, x + k * n, x + k * n);
     return CTN_OK;
 }
 
@@ -159,7 +157,7 @@ ctn_status ctn_cma_ask_one(const ctn_cma *c, int k, double *x, ctn_error *err)
     double *const z = malloc((size_t)c->cfg.n * sizeof *z);
     if (!z) return fail(err, CTN_NO_MEMORY, "no memory for a candidate of %d parameters", c->cfg.n);
     cma_draw(c, k, z);
-    cma_shape(c, z, x);
+    cma_shape(c, 1, z, x);
     free(z);
     candidate(c, x, x);
     return CTN_OK;
@@ -195,7 +193,7 @@ static int take(ctn_cma *c, const double *f, const double *g)
     }
     c->s.not_numbers += c->k.lambda - numbers;
     if (best >= 0) {
-        cma_shape(c, c->z + (size_t)best * (size_t)c->cfg.n, c->best_x);
+        cma_shape(c, 1, c->z + (size_t)best * (size_t)c->cfg.n, c->best_x);
         candidate(c, c->best_x, c->best_x);
     }
     return numbers;
@@ -224,7 +222,7 @@ static ctn_status learn(ctn_cma *c, ctn_error *err)
         const double *const zr = c->z + (size_t)c->ranked[r].k * (size_t)n;
         for (int i = 0; i < n; i++) z[i] += k->weights[r] * zr[i];
     }
-    cma_shape(c, z, step);
+    cma_shape(c, 1, z, step);
     if (c->scale)
         for (int i = 0; i < n; i++) step[i] *= c->scale[i];
     for (int i = 0; i < n; i++) c->mean[i] += sigma * step[i];
@@ -232,7 +230,7 @@ static ctn_status learn(ctn_cma *c, ctn_error *err)
     // paths; that of C stalls while sigma grows fast
     double square = 0;
     double *const turned = c->room + 2 * n;
-    cma_turn(c, z, turned);
+    cma_turn(c, 1, z, turned);
     follow(c->p_sigma, k->c_sigma, k->mueff, turned, n);
     for (int i = 0; i < n; i++) square += c->p_sigma[i] * c->p_sigma[i];
     const double begun = 1 - pow(1 - k->c_sigma, 2 * (double)(s->generation + 1));

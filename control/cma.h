@@ -75,7 +75,8 @@ typedef struct cma_ranked {
     int k;
 } cma_ranked;
 
-enum { CMA_ROOM = 6 };  // vectors of n numbers that calls need
+enum { CMA_BLOCK = 8 };  // candidates that are worked on together
+enum { CMA_ROOM = 6 };   // vectors of n numbers that calls need
 
 struct ctn_cma {
     ctn_cma_config cfg;             // its arrays are copies
@@ -100,7 +101,7 @@ struct ctn_cma {
     int64_t drawn;
     cma_ranked *ranked;  // [lambda], from the best on; by numbers while values are told
     double *sorted;      // [lambda], and no fewer than the long rings have
-    double *room;        // [CMA_ROOM][n], and for full covariances lapack_eigen_room()
+    double *room;        // [CMA_ROOM][n], [CMA_BLOCK][n], and for full covariances lapack_eigen_room()
     double *before;      // [4] of the size of C: as it was, and room; where rates are adapted
 };
 
@@ -117,14 +118,14 @@ double cma_draw_uniform(const ctn_cma *c, int64_t run, int which);  // (0, 1)
 // cma_covariance.c
 void cma_covariance_begin(ctn_cma *c);  // C = 1
 size_t cma_room_bytes(int n, ctn_cma_covariance kind);
-void cma_shape(const ctn_cma *c, const double *z, double *y);    // y = B D z
-void cma_turn(const ctn_cma *c, const double *z, double *x);     // x = B z
-void cma_unshape(const ctn_cma *c, const double *y, double *x);  // x = B D^-1 B' y
-void cma_learn(ctn_cma *c, double h_sigma);                      // C, of this generation's ranks and paths
-void cma_limit(ctn_cma *c);                                      // deviations: to a third of what is between the bounds
-ctn_status cma_decompose(ctn_cma *c, ctn_error *err);            // B, D
-double cma_deviation(const ctn_cma *c, int i);                   // in units of sigma
-double cma_condition(const ctn_cma *c);                          // of C, at the last decomposition
+void cma_shape(const ctn_cma *c, int count, const double *z, double *y);  // y = B D z
+void cma_turn(const ctn_cma *c, int count, const double *z, double *x);   // x = B z
+void cma_unshape(const ctn_cma *c, const double *y, double *x);           // x = B D^-1 B' y
+void cma_learn(ctn_cma *c, double h_sigma);                               // C, of this generation's ranks and paths
+void cma_limit(ctn_cma *c);                                               // deviations: to a third of what is between the bounds
+ctn_status cma_decompose(ctn_cma *c, ctn_error *err);                     // B, D
+double cma_deviation(const ctn_cma *c, int i);                            // in units of sigma
+double cma_condition(const ctn_cma *c);                                   // of C, at the last decomposition
 
 // cma_rates.c
 void cma_rates_begin(ctn_cma *c);

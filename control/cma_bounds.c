@@ -27,7 +27,7 @@ double cma_into_bounds(const ctn_cma *c, int i, double u)
     if (isfinite(range) && (u < least || u > most)) {
         u = fmod(u - least, 2 * range);
         if (u < 0) u += 2 * range;
-        u = least + (u > range ? 2 * range - u : u);
+        u += least;
     }
     if (u < least) u = 2 * least - u;
     if (u > most) u = 2 * most - u;

@@ -16,7 +16,7 @@ static bool separable(const ctn_cma *c) { return c->kind == CTN_CMA_SEPARABLE; }
 
 size_t cma_room_bytes(int n, ctn_cma_covariance kind)
 {
-    return CMA_ROOM * (size_t)n * sizeof(double) + (kind == CTN_CMA_SEPARABLE ? 0 : lapack_eigen_room(n));
+    return (CMA_ROOM + CMA_BLOCK) * (size_t)n * sizeof(double) + (kind == CTN_CMA_SEPARABLE ? 0 : lapack_eigen_room(n));
 }
 
 void cma_covariance_begin(ctn_cma *c)
@@ -29,28 +29,34 @@ void cma_covariance_begin(ctn_cma *c)
         for (size_t i = 0; i < n; i++) c->scale[i] = 1, c->p_scale[i] = 0;
 }
 
-/// x = B a, a = (s_j z_j): row by row of B, so that neighbours are added at once, each in the same order.
-static void combine(const ctn_cma *c, const double *z, const double *s, double *x)
+/// x = B a, a = (s_j z_j), of `count` vectors. Row by row of B: neighbours are added at once, each in the same order, and vectors
+/// of a block share a row while it is near.
+static void combine(const ctn_cma *c, int count, const double *z, const double *s, double *x)
 {
-    const int n = c->cfg.n;
-    for (int i = 0; i < n; i++) x[i] = 0;
-    for (int j = 0; j < n; j++) {
-        const double *const b = c->B + (size_t)j * (size_t)n, a = s ? s[j] * z[j] : z[j];
-        for (int i = 0; i < n; i++) x[i] += a * b[i];
-    }
+    const size_t n = (size_t)c->cfg.n;
+    memset(x, 0, (size_t)count * n * sizeof *x);
+    for (int first = 0; first < count; first += CMA_BLOCK)
+        for (size_t j = 0; j < n; j++)
+            for (int k = first; k < first + CMA_BLOCK && k < count; k++) {
+                const double *const b = c->B + j * n, a = (s ? s[j] : 1) * z[(size_t)k * n + j];
+                double *const to = x + (size_t)k * n;
+                for (size_t i = 0; i < n; i++) to[i] += a * b[i];
+            }
 }
 
-void cma_shape(const ctn_cma *c, const double *z, double *y)
+void cma_shape(const ctn_cma *c, int count, const double *z, double *y)
 {
-    if (!separable(c)) combine(c, z, c->D, y);
+    const size_t n = (size_t)c->cfg.n;
+    if (!separable(c)) combine(c, count, z, c->D, y);
     else
-        for (int i = 0; i < c->cfg.n; i++) y[i] = c->D[i] * z[i];
+        for (size_t k = 0; k < (size_t)count * n; k += n)
+            for (size_t i = 0; i < n; i++) y[k + i] = c->D[i] * z[k + i];
 }
 
-void cma_turn(const ctn_cma *c, const double *z, double *x)
+void cma_turn(const ctn_cma *c, int count, const double *z, double *x)
 {
-    if (!separable(c)) combine(c, z, NULL, x);
-    else memcpy(x, z, (size_t)c->cfg.n * sizeof *x);
+    if (!separable(c)) combine(c, count, z, NULL, x);
+    else memcpy(x, z, (size_t)count * (size_t)c->cfg.n * sizeof *x);
 }
 
 void cma_unshape(const ctn_cma *c, const double *y, double *x)
@@ -70,19 +76,20 @@ void cma_unshape(const ctn_cma *c, const double *y, double *x)
     }
 }
 
-/// C += f y y'.
-static void add_dyad(ctn_cma *c, double f, const double *y)
+/// C += sum of f_k y_k y_k', y [count][n]: row by row, as C may be larger than what is near.
+static void add_dyads(ctn_cma *c, int count, const double *f, const double *y)
 {
     const int n = c->cfg.n;
-    for (int i = 0; i < n; i++) {
-        const double a = f * y[i];
-        if (separable(c)) {
-            c->C[i] += a * y[i];
-            continue;
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < count; k++) {
+            const double *const of = y + (size_t)k * (size_t)n, a = f[k] * of[i];
+            if (separable(c)) {
+                c->C[i] += a * of[i];
+                continue;
+            }
+            double *const row = c->C + (size_t)i * (size_t)n;
+            for (int j = i; j < n; j++) row[j] += a * of[j];
         }
-        double *const row = c->C + (size_t)i * (size_t)n;
-        for (int j = i; j < n; j++) row[j] += a * y[j];
-    }
 }
 
 static double square(const double *x, int n)
@@ -92,28 +99,41 @@ static double square(const double *x, int n)
     return sum;
 }
 
-/// S_i *= exp((c_1 (q_i^2 - gamma) + c_mu sum w (z_i^2 - 1)) / (2 beta)), q = C^(-1/2) S^-1 p: [A] algorithm 1. Where correlations are
-/// strong, beta = max(1, sqrt(cond C) - 1) slows this down, as scales then are not what the function needs.
-static void learn_scales(ctn_cma *c, const double *old_path)
+/// The weights of candidates, by their numbers, out of those by ranks. Negative ones are scaled by n / |z|^2 for C, so that it stays
+/// positive definite ([H] eq. 46).
+static double *weights_by_number(ctn_cma *c, const double *by_rank, bool scaled)
 {
     const int n = c->cfg.n;
-    double *const q = c->room + 3 * n, *const sum = c->room + 4 * n;
-    cma_unshape(c, old_path, q);
-    for (int i = 0; i < n; i++) sum[i] = 0;
     for (int r = 0; r < c->k.lambda; r++) {
-        const double w = c->k.weights_scale[r], *const z = c->z + (size_t)c->ranked[r].k * (size_t)n;
-        // z is in the axes of B, and scales are in those of the parameters
-        if (w == 0) continue;
-        cma_turn(c, z, c->room);
-        for (int i = 0; i < n; i++) sum[i] += w * (c->room[i] * c->room[i] - 1);
+        const int k = c->ranked[r].k;
+        const double w = by_rank[r];
+        c->sorted[k] = scaled && w < 0 ? w * n / fmax(square(c->z + (size_t)k * (size_t)n, n), 1e-18) : w;
+    }
+    return c->sorted;
+}
+
+/// S_i *= exp((c_1 (q_i^2 - gamma) + c_mu sum w (z_i^2 - 1)) / (2 beta)), q = C^(-1/2) S^-1 p, z in the axes of the parameters: [A]
+/// algorithm 1. Where correlations are strong, beta = max(1, sqrt(cond C) - 1) slows this down, as scales then are not what the
+/// function needs.
+static void learn_scales(ctn_cma *c)
+{
+    const int n = c->cfg.n;
+    const double *const w = weights_by_number(c, c->k.weights_scale, false);
+    double *const p = c->room, *const q = c->room + n, *const sum = c->room + 2 * n, *const z = c->room + CMA_ROOM * n;
+    for (int i = 0; i < n; i++) p[i] = c->p_scale[i] / c->scale[i], sum[i] = 0;
+    cma_unshape(c, p, q);
+    for (int first = 0; first < c->k.lambda; first += CMA_BLOCK) {
+        const int rest = c->k.lambda - first, count = rest < CMA_BLOCK ? rest : CMA_BLOCK;
+        cma_turn(c, count, c->z + (size_t)first * (size_t)n, z);
+        for (int k = 0; k < count; k++)
+            for (int i = 0; i < n; i++) sum[i] += w[first + k] * (z[k * n + i] * z[k * n + i] - 1);
     }
     const double beta = fmax(1, sqrt(cma_condition(c)) - 1);
     for (int i = 0; i < n; i++)
         c->scale[i] *= exp((c->k.c_1_scale * (q[i] * q[i] - c->s.gamma_scale) + c->k.c_mu_scale * sum[i]) / (2 * beta));
 }
 
-/// C = (1 - c_1' - c_mu sum w) C + c_1 p p' + c_mu sum w' y y': [H] eq. 47. c_1' makes up for what p lacks where h_sigma is 0;
-/// w' = w n / |z|^2 for negative w, so that C stays positive definite (eq. 46).
+/// C = (1 - c_1' - c_mu sum w) C + c_1 p p' + c_mu sum w' y y': [H] eq. 47. c_1' makes up for what p lacks where h_sigma is 0.
 void cma_learn(ctn_cma *c, double h_sigma)
 {
     const cma_constants *const k = &c->k;
@@ -121,19 +141,18 @@ void cma_learn(ctn_cma *c, double h_sigma)
     const size_t all = separable(c) ? (size_t)n : (size_t)n * (size_t)n;
     const double c_1 = k->c_1 * (1 - (1 - h_sigma) * k->c_c * (2 - k->c_c));
     const double decay = 1 - c_1 - k->c_mu * (1 + k->negative);
-    double *const y = c->room, *const p = c->room + n, *const p_scale = c->room + 2 * n;
+    double *const p = c->room, *const y = c->room + CMA_ROOM * n;
     for (int i = 0; i < n; i++) p[i] = c->scale ? c->p_c[i] / c->scale[i] : c->p_c[i];
     for (size_t i = 0; i < all; i++) c->C[i] *= decay;
-    add_dyad(c, k->c_1, p);
-    for (int r = 0; r < k->lambda; r++) {
-        const double w = k->weights[r], *const z = c->z + (size_t)c->ranked[r].k * (size_t)n;
-        if (w == 0) continue;
-        cma_shape(c, z, y);
-        add_dyad(c, k->c_mu * (w > 0 ? w : w * n / fmax(square(z, n), 1e-18)), y);
+    add_dyads(c, 1, &k->c_1, p);
+    double *const f = weights_by_number(c, k->weights, true);
+    for (int first = 0; first < k->lambda; first += CMA_BLOCK) {
+        const int rest = k->lambda - first, count = rest < CMA_BLOCK ? rest : CMA_BLOCK;
+        for (int i = first; i < first + count; i++) f[i] *= k->c_mu;
+        cma_shape(c, count, c->z + (size_t)first * (size_t)n, y);
+        add_dyads(c, count, f + first, y);
     }
-    if (c->kind != CTN_CMA_DECODED) return;
-    for (int i = 0; i < n; i++) p_scale[i] = c->p_scale[i] / c->scale[i];
-    learn_scales(c, p_scale);
+    if (c->kind == CTN_CMA_DECODED) learn_scales(c);
 }
 
 double cma_deviation(const ctn_cma *c, int i)
@@ -186,7 +205,7 @@ ctn_status cma_decompose(ctn_cma *c, ctn_error *err)
     memcpy(c->B, c->C, (size_t)n * (size_t)n * sizeof *c->B);
     c->s.eigen++;
     const int had = lapack_begin();
-    const int failed = lapack_eigen(n, c->B, c->D, c->room + CMA_ROOM * n);
+    const int failed = lapack_eigen(n, c->B, c->D, c->room + (CMA_ROOM + CMA_BLOCK) * n);
     lapack_end(had);
     if (failed) return fail(err, CTN_UNAVAILABLE, "CMA-ES: the eigenvectors of the covariance cannot be found: it is not finite");
     // rounding can make the smallest eigenvalues negative; as they are here, `tolcondition` sees them
