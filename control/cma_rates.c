@@ -2,12 +2,13 @@
 ///
 /// A generation moves the mean by delta m and Sigma = sigma^2 C by delta Sigma. In coordinates in which Sigma is 1,
 ///
-///     d_m = Sigma^(-1/2) delta m,   d_C = Sigma^(-1/2) delta Sigma Sigma^(-1/2) / sqrt 2,
+///     d_m = Sigma^(-1/2) delta m,   d_C = Sigma^(-1/2) delta Sigma Sigma^(-1/2),
 ///     E = (1 - beta) E + beta d,    V = (1 - beta) V + beta |d|^2,
 ///     SNR = (|E|^2 - beta / (2 - beta) V) / (V - |E|^2)
 ///
-/// estimates how much of d is the same each time. Rates follow it: eta *= exp(min(gamma eta, beta) (SNR / (alpha eta) - 1)), the
-/// difference within -1 .. 1 and eta at most 1, and so much of each step is taken. The constants are the paper's.
+/// estimates how much of d is the same each time (the paper's d_C has a factor 1 / sqrt 2, which cancels here). Rates follow it:
+/// eta *= exp(min(gamma eta, beta) (SNR / (alpha eta) - 1)), the difference within -1 .. 1 and eta at most 1, and so much of each
+/// step is taken. The constants are the paper's.
 #include "control/cma.h"
 
 #include <math.h>
@@ -82,7 +83,7 @@ static void in_units_of_covariance(const ctn_cma *c, double sigma, double *delta
 {
     const int n = c->cfg.n;
     if (separable(c)) {
-        for (int i = 0; i < n; i++) delta[i] /= sigma * sigma * c->D[i] * c->D[i] * sqrt(2);
+        for (int i = 0; i < n; i++) delta[i] /= sigma * sigma * c->D[i] * c->D[i];
         return;
     }
     for (int i = 0; i < n; i++)
@@ -90,7 +91,6 @@ static void in_units_of_covariance(const ctn_cma *c, double sigma, double *delta
     inverse_root(c, sigma, R);
     multiply(n, R, delta, P);
     multiply(n, P, R, delta);
-    for (int i = 0; i < n * n; i++) delta[i] /= sqrt(2);
 }
 
 /// Sigma, in C, apart into sigma = det^(1 / 2n) and a C of determinant 1, whose eigenvectors these are.
