@@ -296,7 +296,7 @@ ctn_status ctn_cma_tell(ctn_cma *c, const double *f, const double *g, ctn_error 
 
 int ctn_cma_parameters(const ctn_cma *c) { return c ? c->cfg.n : 0; }
 int ctn_cma_population(const ctn_cma *c) { return c ? c->k.lambda : 0; }
-ctn_cma_stop ctn_cma_stopped(const ctn_cma *c) { return c ? (ctn_cma_stop)c->s.stop : CTN_CMA_RUNS; }
+ctn_cma_stop ctn_cma_stopped(const ctn_cma *c) { return c ? (ctn_cma_stop)c->s.stop : CTN_CMA_STOPS; }
 
 const char *ctn_cma_stop_name(ctn_cma_stop stop)
 {
@@ -342,15 +342,15 @@ ctn_status ctn_cma_best(const ctn_cma *c, double *x, ctn_error *err)
 
 void ctn_cma_mean(const ctn_cma *c, double *x)
 {
-    for (int i = 0; i < c->cfg.n; i++) x[i] = cma_into_bounds(c, i, c->mean[i]);
+    for (int i = 0; c && x && i < c->cfg.n; i++) x[i] = cma_into_bounds(c, i, c->mean[i]);
 }
 
 void ctn_cma_deviations(const ctn_cma *c, double *x)
 {
-    for (int i = 0; i < c->cfg.n; i++) x[i] = c->s.sigma * cma_deviation(c, i);
+    for (int i = 0; c && x && i < c->cfg.n; i++) x[i] = c->s.sigma * cma_deviation(c, i);
 }
 
 void ctn_cma_multipliers(const ctn_cma *c, double *lambda)
 {
-    if (c->cfg.constraints) memcpy(lambda, c->multiplier, (size_t)c->cfg.constraints * sizeof *lambda);
+    if (c && lambda && c->cfg.constraints) memcpy(lambda, c->multiplier, (size_t)c->cfg.constraints * sizeof *lambda);
 }

@@ -44,8 +44,8 @@ typedef struct cma_numbers {
     double eta_m, eta_C, V_m, V_C;  // adapted learning rates; second moments of what is learned
 } cma_numbers;
 
-/// Arrays of the state, in the order in which they are saved: name, numbers, meaning. N is n, NC how many numbers C has, M those of
-/// constraints. Arrays without numbers are NULL.
+/// Arrays of the state, in the order in which they are saved: name, numbers, meaning. N is n, NC how many numbers C has, M those
+/// of constraints. Arrays without numbers are NULL.
 #define CMA_ARRAYS(X)                                                                                                            \
     X(mean, N, "m")                                                                                                              \
     X(p_sigma, N, "path of sigma, in the axes of x, of length sqrt(n) by chance")                                                \

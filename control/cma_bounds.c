@@ -3,10 +3,10 @@
 ///
 ///     x = lower + (u - (lower - a))^2 / 4a,   lower - a <= u <= lower + a,   x(u) = x(2 (lower - a) - u) below
 ///
-/// and likewise above; with both bounds, x has the period 2 (upper - lower + a + a'). So x is smooth, an optimum on a bound is one
-/// inside for the search, every value is told of the x that is u's, and ranks need no penalties; resampling would need more and
-/// more draws in corners of many parameters, and biases the mean away from bounds. As BoundTransform of pycma, but for a: a 20th of
-/// the way between the bounds, or sigma where there is one alone, so that neither the origin nor the unit of x matters.
+/// and likewise above; with both bounds, x has the period 2 (upper - lower + a + a'). So x is smooth, an optimum on a bound is
+/// one inside for the search, every value is told of the x that is u's, and ranks need no penalties; resampling would need more
+/// and more draws in corners of many parameters, and biases the mean away from bounds. As BoundTransform of pycma, but for a: a
+/// 20th of the way between the bounds, or sigma where there is one alone, so that neither the origin nor the unit of x matters.
 #include "control/cma.h"
 
 #include <math.h>

@@ -58,7 +58,8 @@ static void step_size_rates(cma_constants *k, double n)
     k->chi = sqrt(n) * (1 - 1 / (4 * n) + 1 / (21 * n * n));
 }
 
-/// [H] eqs. 56 to 58; separable ones learn (n + 2) / 3 times as fast ([R] section 3), as they have n numbers to learn for n^2 / 2.
+/// [H] eqs. 56 to 58; separable ones learn (n + 2) / 3 times as fast ([R] section 3), as they have n numbers to learn for n^2 /
+/// 2.
 static void covariance_rates(cma_constants *k, double n, bool separable)
 {
     const double faster = separable ? (n + 2) / 3 : 1, mu = k->mueff;

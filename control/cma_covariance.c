@@ -99,8 +99,8 @@ static double square(const double *x, int n)
     return sum;
 }
 
-/// The weights of candidates, by their numbers, out of those by ranks. Negative ones are scaled by n / |z|^2 for C, so that it stays
-/// positive definite ([H] eq. 46).
+/// The weights of candidates, by their numbers, out of those by ranks. Negative ones are scaled by n / |z|^2 for C, so that it
+/// stays positive definite ([H] eq. 46).
 static double *weights_by_number(ctn_cma *c, const double *by_rank, bool scaled)
 {
     const int n = c->cfg.n;
@@ -112,9 +112,9 @@ static double *weights_by_number(ctn_cma *c, const double *by_rank, bool scaled)
     return c->sorted;
 }
 
-/// S_i *= exp((c_1 (q_i^2 - gamma) + c_mu sum w (z_i^2 - 1)) / (2 beta)), q = C^(-1/2) S^-1 p, z in the axes of the parameters: [A]
-/// algorithm 1. Where correlations are strong, beta = max(1, sqrt(cond C) - 1) slows this down, as scales then are not what the
-/// function needs.
+/// S_i *= exp((c_1 (q_i^2 - gamma) + c_mu sum w (z_i^2 - 1)) / (2 beta)), q = C^(-1/2) S^-1 p, z in the axes of the parameters:
+/// [A] algorithm 1. Where correlations are strong, beta = max(1, sqrt(cond C) - 1) slows this down, as scales then are not what
+/// the function needs.
 static void learn_scales(ctn_cma *c)
 {
     const int n = c->cfg.n;

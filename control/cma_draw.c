@@ -1,5 +1,5 @@
-/// Random numbers of a search, by counters. Those of candidates have the counter (generation, pair of parameters, candidate); what
-/// is drawn once a run has the number of the run, and bit 31 of the last word, which no candidate has.
+/// Random numbers of a search, by counters. Those of candidates have the counter (generation, pair of parameters, candidate);
+/// what is drawn once a run has the number of the run, and bit 31 of the last word, which no candidate has.
 #include "control/cma.h"
 #include "sim/base/random.h"
 

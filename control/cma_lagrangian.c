@@ -2,8 +2,8 @@
 ///
 ///     f + sum_i (lambda_i g_i + mu_i g_i^2 / 2),   g_i replaced by -lambda_i / mu_i where it is below,
 ///
-/// whose lambda and mu follow the candidates, once a generation, at the one that has the smallest value. At the end lambda are the
-/// Lagrange multipliers. [Atamna, Auger, Hansen: Linearly convergent evolution strategies via augmented Lagrangian constraint
+/// whose lambda and mu follow the candidates, once a generation, at the one that has the smallest value. At the end lambda are
+/// the Lagrange multipliers. [Atamna, Auger, Hansen: Linearly convergent evolution strategies via augmented Lagrangian constraint
 /// handling, FOGA 2017, algorithm 1]; when mu grows and shrinks, and the first values of both, as in pycma 4.5: mu grows while
 /// g_i > 0, or while what is penalised is feasible nearly always, and shrinks where g_i < 0 and a tenth is not feasible.
 #include "control/cma.h"

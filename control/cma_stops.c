@@ -1,5 +1,5 @@
-/// When a run is over: the rules of pycma 4.5, with its numbers. [Hansen: arXiv 1604.00772, appendix B.3; Auger, Hansen: A restart
-/// CMA evolution strategy with increasing population size, CEC 2005]
+/// When a run is over: the rules of pycma 4.5, with its numbers. [Hansen: arXiv 1604.00772, appendix B.3; Auger, Hansen: A
+/// restart CMA evolution strategy with increasing population size, CEC 2005]
 #include "control/cma.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/// CMA-ES: what a candidate depends on and what it does not, saved states, bounds, constraints, noise, many parameters, and what is
-/// refused. Evaluations against pycma: cma_golden.c.
+/// CMA-ES: what a candidate depends on and what it does not, saved states, bounds, constraints, noise, many parameters, and what
+/// is refused. Evaluations against pycma: cma_golden.c.
 #include "control/cma.h"
 #include "sim/base/random.h"
 #include "tests/suite.h"
@@ -476,8 +476,8 @@ END_TEST
 
 // ---- constraints
 
-/// The smallest |x|^2 with x_0 >= 1 and x_0 + x_1 >= 1.5: at (1, 0.5, 0, ..), with multipliers 1 and 1. `inactive`: the second one
-/// is x_1 <= 10, which costs nothing; then it is (1, 0, ..), with 2 and 0.
+/// The smallest |x|^2 with x_0 >= 1 and x_0 + x_1 >= 1.5: at (1, 0.5, 0, ..), with multipliers 1 and 1. `inactive`: the second
+/// one is x_1 <= 10, which costs nothing; then it is (1, 0, ..), with 2 and 0.
 static ctn_cma *constrained(int n, bool inactive, uint64_t seed, double target)
 {
     ctn_cma_config cfg = config(n);

@@ -117,13 +117,13 @@ CTN_API ctn_status ctn_cma_ask(ctn_cma *cma, double *x, ctn_error *err);
 CTN_API ctn_status ctn_cma_ask_one(const ctn_cma *cma, int k, double *x, ctn_error *err);
 
 /// The values of all candidates, f [population], and of the constraints, g [population][m] (NULL without any): the search goes on
-/// to the next generation, or the next run, or is over. Need not be asked before. Values count by their order alone, equal ones by
-/// their numbers; NaN, in f or g, is worse than all else, and counted. If all are NaN, candidates are drawn anew around the same
-/// mean. CTN_BAD_ARGUMENT: g is missing, or the search is over. With other errors it is over from now on: CTN_UNAVAILABLE, where the
-/// mean is infinite or the eigenvectors of the covariance cannot be found; CTN_NO_MEMORY for the next run's population.
+/// to the next generation, or the next run, or is over. Need not be asked before. Values count by their order alone, equal ones
+/// by their numbers; NaN, in f or g, is worse than all else, and counted. If all are NaN, candidates are drawn anew around the
+/// same mean. CTN_BAD_ARGUMENT: g is missing, or the search is over. With other errors it is over from now on: CTN_UNAVAILABLE,
+/// where the mean is infinite or the eigenvectors of the covariance cannot be found; CTN_NO_MEMORY for the next run's population.
 CTN_API ctn_status ctn_cma_tell(ctn_cma *cma, const double *f, const double *g, ctn_error *err);
 
-/// Why it is over; CTN_CMA_RUNS: it is not.
+/// Why it is over; CTN_CMA_RUNS: it is not; CTN_CMA_STOPS for NULL.
 CTN_API ctn_cma_stop ctn_cma_stopped(const ctn_cma *cma);
 CTN_API const char *ctn_cma_stop_name(ctn_cma_stop stop);  // e.g. "tolfun". Never NULL
 
