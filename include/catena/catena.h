@@ -4,6 +4,7 @@
 
 #include <catena/along.h>
 #include <catena/batch.h>
+#include <catena/cma.h>
 #include <catena/contact.h>
 #include <catena/controller.h>
 #include <catena/derivatives.h>
