@@ -327,6 +327,7 @@ struct ctn_model {
     double *signal_numbers;  // their knots and pieces
     struct model_sensor *sensors;  // [nsensor], likewise: dynamics/sensor.h
     int nsensor;
+    struct model_controller *controller;  // sim/model/controller.h; NULL: there is none
     ctn_frame *frames;  // [nlink]
     ctn_link *links;    // [nlink], as the user sees them
     int *dof_adr;       // [nv] index in v of the degrees of freedom in the order of the bodies

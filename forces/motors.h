@@ -41,6 +41,16 @@
 /// The share of its speed up to which a motor drives with its full effort.
 #define FULL_EFFORT 0.9
 
+/// The numbers that a motor is told as its target, and where it keeps them.
+FN int told_numbers(const lane_model *m, const lane_motor *a)
+{
+    return a->type < MOTOR_THRUST && m->bodies[a->body].kind == JOINT_BALL ? 3 : 1;
+}
+FN real *told_target(lane_motor *a)
+{
+    return a->type == MOTOR_POSITION ? a->target : a->type == MOTOR_VELOCITY ? a->velocity : a->feedforward;
+}
+
 /// A motor with what moves added to what it is told, at t; beside: as of signal_at(). Of a ball the rate of the target becomes its
 /// angular velocity, in its own axes.
 KERNEL lane_motor moved_motor(const lane_model *m, const lane_motor *from, bool ball, real t, real beside)

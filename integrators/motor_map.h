@@ -126,9 +126,7 @@ KERNEL void tell_targets(const lane_model *m, const real *u)
 {
     for (int k = 0; k < m->nmotor; k++) {
         lane_motor *const a = &m->motors[k];
-        const bool ball = a->type < MOTOR_THRUST && m->bodies[a->body].kind == JOINT_BALL;
-        real *const x = a->type == MOTOR_POSITION ? a->target : a->type == MOTOR_VELOCITY ? a->velocity : a->feedforward;
-        for (int c = 0; c < (ball ? 3 : 1); c++) x[c] = u[a->control + c];
+        for (int c = 0; c < told_numbers(m, a); c++) told_target(a)[c] = u[a->control + c];
     }
 }
 

@@ -18,7 +18,7 @@ static const char scene_text[] =
     "sensors: [{name: tip, type: position, link: rod}]\n";
 
 /// The functions that were called, so that none is forgotten.
-static const char *called[200];
+static const char *called[240];
 static int calls;
 
 static void note(const char *name)
@@ -562,6 +562,43 @@ static void forms(void)
     ctn_forms_free(f), ctn_tree_free(tree);
 }
 
+static void searches(void)
+{
+    ctn_cma_config of = ctn_cma_default_config(2);
+    of.mean = x, of.sigma = 1, of.covariance = CTN_CMA_SEPARABLE;
+    ctn_cma *const cma = ctn_cma_create(&of, NULL);
+    WITHOUT_POINTERS(ctn_cma_default_config);
+    WITHOUT_POINTERS(ctn_cma_stop_name);
+    POINTER("cfg", ctn_cma_create, NULL, err);
+    NOTHING(ctn_cma_free, NULL);
+    NUMBER(0, ctn_cma_bytes, NULL, 0);
+    NUMBER(0, ctn_cma_parameters, NULL);
+    NUMBER(0, ctn_cma_population, NULL);
+    STATUS("cma", ctn_cma_ask, NULL, x, err);
+    STATUS("x", ctn_cma_ask, cma, NULL, err);
+    STATUS("cma", ctn_cma_ask_one, NULL, 0, x, err);
+    STATUS("x", ctn_cma_ask_one, cma, 0, NULL, err);
+    STATUS("cma", ctn_cma_tell, NULL, x, NULL, err);
+    STATUS("f", ctn_cma_tell, cma, NULL, NULL, err);
+    NUMBER(CTN_CMA_STOPS, ctn_cma_stopped, NULL);
+    note("ctn_cma_get_state");
+    ck_assert_int_eq(ctn_cma_get_state(NULL).population, 0);
+    STATUS("cma", ctn_cma_best, NULL, x, err);
+    STATUS("x", ctn_cma_best, cma, NULL, err);
+    NOTHING(ctn_cma_mean, NULL, x);
+    NOTHING(ctn_cma_mean, cma, NULL);
+    NOTHING(ctn_cma_deviations, NULL, x);
+    NOTHING(ctn_cma_deviations, cma, NULL);
+    NOTHING(ctn_cma_multipliers, NULL, x);
+    NOTHING(ctn_cma_multipliers, cma, NULL);
+    NUMBER(0, ctn_cma_saved_bytes, NULL);
+    STATUS("cma", ctn_cma_save, NULL, block, sizeof block, err);
+    STATUS("bytes", ctn_cma_save, cma, NULL, sizeof block, err);
+    STATUS("cma", ctn_cma_restore, NULL, block, sizeof block, err);
+    STATUS("bytes", ctn_cma_restore, cma, NULL, sizeof block, err);
+    ctn_cma_free(cma);
+}
+
 /// The next function that `text` declares, into `name`; NULL: no more.
 static const char *next_function(const char *text, char name[80])
 {
@@ -619,7 +656,7 @@ START_TEST(every_pointer_of_every_function)
         cfg = plain;
         tapes();
         cfg = before;
-        recordings(), samples(), forms();
+        recordings(), samples(), forms(), searches();
     }
     check_all_were_called();
     ctn_batch_free(batch), ctn_model_free(model), ctn_scene_free(scene);

@@ -4,7 +4,9 @@
 
 #include <catena/along.h>
 #include <catena/batch.h>
+#include <catena/cma.h>
 #include <catena/contact.h>
+#include <catena/controller.h>
 #include <catena/derivatives.h>
 #include <catena/device.h>
 #include <catena/dynamics.h>

@@ -27,4 +27,11 @@ static inline void uniform_pair_of(philox4x32_ctr_t r, double x[2])
 /// A normal number of mean 0 and deviation 1 out of such a pair, by Box and Muller.
 static inline double normal_of(const double x[2]) { return sqrt(-2 * log(x[0])) * cos(2 * 3.14159265358979323846 * x[1]); }
 
+/// Two of them, which are independent, out of one pair: the first is that of normal_of().
+static inline void normal_pair_of(const double x[2], double z[2])
+{
+    const double radius = sqrt(-2 * log(x[0])), angle = 2 * 3.14159265358979323846 * x[1];
+    z[0] = radius * cos(angle), z[1] = radius * sin(angle);
+}
+
 #endif

@@ -1,5 +1,6 @@
 /// Batches: worlds in lane blocks, their configuration, parameters, state and time.
 #include "sim/batch/batch.h"
+#include "sim/batch/batch_controller.h"
 #include "sim/batch/batch_sensors.h"
 
 #include "sim/base/config.h"
@@ -34,6 +35,7 @@ void batch_load_block(ctn_batch *batch, int block)
         model[l] = batch->variant[l], batch->dt[w] = dt[l];
     }
     batch->engine->model_load(model, dt, lanes_of(batch, block));
+    batch_tell_lanes(batch, block);
 }
 
 ctn_status batch_load_parameters(ctn_batch *batch, ctn_error *err)
@@ -142,6 +144,8 @@ ctn_status ctn_batch_check(const ctn_model *model, const ctn_batch_config *cfg, 
     const char *const on_device = device_asked(cfg->engine);
     if (on_device && cfg->dense)
         return fail(err, CTN_UNAVAILABLE, "dense: the engine '%s' has no dense output; take 'scalar' or 'avx2'", on_device);
+    if (on_device && model->controller)
+        return fail(err, CTN_UNAVAILABLE, "controller: the engine '%s' takes none in this version; take an engine of the CPU", on_device);
     status = batch_along_check(model, cfg, err);
     return status == CTN_OK ? batch_sensing_check(model, cfg, err) : status;
 }
@@ -160,9 +164,10 @@ ctn_batch *ctn_batch_create(const ctn_model *model, const ctn_batch_config *cfg,
              device_find(on_device, err)->least_error, cfg->error_tolerance);
         return NULL;
     }
+    const bool own_models = cfg->parameter_count || model->controller;
     parameters *const own =
-        engine && cfg->parameter_count ? parameters_create(model, cfg->parameters, cfg->parameter_count, err) : NULL;
-    if (!engine || (cfg->parameter_count && !own)) return NULL;
+        engine && own_models ? parameters_create(model, cfg->parameters, cfg->parameter_count, err) : NULL;
+    if (!engine || (own_models && !own)) return NULL;
     ctn_batch *const batch = calloc(1, sizeof *batch);
     if (batch) {
         batch->model = model, batch->engine = engine, batch->cfg = *cfg, batch->parameters = batch->listed = own;
@@ -184,7 +189,7 @@ ctn_batch *ctn_batch_create(const ctn_model *model, const ctn_batch_config *cfg,
     fail(&why, CTN_NO_MEMORY, "not enough memory for %d world%s on %d thread%s", cfg->worlds, plural(cfg->worlds), threads,
          plural(threads));
     if (batch && (batch->device ? open_on_device(batch, &why) : open_blocks(batch)) &&
-        (!along || batch_along_open(batch, &why)) && batch_sensing_open(batch)) {
+        (!along || batch_along_open(batch, &why)) && batch_sensing_open(batch) && batch_telling_open(batch)) {
         batch->cfg.lanes = ctn_batch_lanes(batch);
         return batch;
     }
@@ -197,7 +202,7 @@ void ctn_batch_free(ctn_batch *batch)
 {
     if (!batch) return;
     if (batch->device) batch_device_close(batch);
-    batch_along_close(batch), batch_sensing_close(batch);
+    batch_along_close(batch), batch_sensing_close(batch), batch_telling_close(batch);
     pool_free(batch->pool);
     if (batch->parameters != batch->listed) parameters_free(batch->parameters);
     parameters_free(batch->listed);
@@ -229,7 +234,7 @@ size_t ctn_batch_bytes(const ctn_batch *batch)
         sizeof *batch->fallbacks + (batch->serial ? sizeof *batch->serial : 0) + (size_t)batch->model->nv * sizeof *batch->tau +
         (size_t)batch->cfg.parameter_count * sizeof *batch->values + (size_t)batch->nplace * sizeof *batch->wrenches +
         (batch->dt ? sizeof *batch->dt : 0) + (batch->queue ? sizeof *batch->queue + sizeof *batch->cost : 0);
-    return worlds * (world + batch_sensing_numbers(batch) * sizeof(double)) + batch_along_bytes(batch) +
+    return worlds * (world + batch_sensing_numbers(batch) * sizeof(double) + batch_telling_bytes(batch)) + batch_along_bytes(batch) +
            (batch->device ? batch->device->bytes(batch->on_device) : 0) +
            blocks * (batch->state_size * (batch->kept ? 2 : 1) + (batch->parameters ? batch->model_size : 0));
 }
@@ -352,7 +357,7 @@ ctn_status ctn_batch_set_state(ctn_batch *batch, const double *q, const double *
         if (s != CTN_OK) return s;
     } else pool_run(batch->pool, batch->blocks, set_block, &(setting){batch, q, v});
     for (int w = 0; w < batch->cfg.worlds; w++) batch->clocks[w] = (clock_state){.start = time};
-    batch_sensing_restart(batch);
+    batch_sensing_restart(batch), batch_telling_restart(batch);
     return CTN_OK;
 }
 

@@ -39,6 +39,9 @@ typedef struct {
 /// What its sensors need (sim/batch/batch_sensors.c).
 typedef struct batch_sensing batch_sensing;
 
+/// What a controller tells the motors of worlds (sim/batch/batch_controller.c).
+typedef struct batch_telling batch_telling;
+
 /// Worlds along their links: in lanes, with threads.
 typedef struct batch_along batch_along;
 
@@ -80,6 +83,7 @@ struct ctn_batch {
     int nplace;
     batch_along *along;              // worlds along their links (sim/batch/batch_along.c); NULL: side by side
     batch_sensing *sensing;          // NULL: the model has no sensors
+    batch_telling *telling;          // what motors are told; NULL: the model has no controller
     const ctn_device *device;        // NULL: the worlds are in `states`; else there are no blocks, and `engine` is the scalar one
     device_worlds *on_device;
     ctn_step_stats *device_stats;  // [worlds], of the last call

@@ -30,8 +30,11 @@ static const char *fluid_stops(const ctn_model *m)
     return m->slips ? "drag by the square or in a current that varies" : m->adds ? "`added_mass`" : NULL;
 }
 
-/// Why thrusters go along no links: lanes have no motors for them, and so nothing to tell with time. NULL: they do.
-static const char *thrusters_stop(const ctn_model *m) { return m->driven ? "targets of thrusters that move" : NULL; }
+/// Why what motors are told goes along no links: lanes have none for thrusters, and are not told anew between steps. NULL: it does.
+static const char *targets_stop(const ctn_model *m)
+{
+    return m->controller ? "`controller`" : m->driven ? "targets of thrusters that move" : NULL;
+}
 
 /// Whether there is more to touch than the ground, which goes along no links.
 static bool surfaces_stop(const ctn_model *m) { return m->nsurface && m->ncontact; }
@@ -56,7 +59,7 @@ static const char *if_asked(const ctn_model *m, const ctn_batch_config *cfg)
 ctn_parallel batch_parallel(const ctn_model *m, const ctn_batch_config *cfg)
 {
     const bool able = along_scalar.steps(cfg) && !if_asked(m, cfg) && !ground_stops(m, cfg) && !surfaces_stop(m) &&
-                      !law_stops(m) && !fluid_stops(m) && !thrusters_stop(m) && !m->nwound && !speeds_stop(m, cfg) &&
+                      !law_stops(m) && !fluid_stops(m) && !targets_stop(m) && !m->nwound && !speeds_stop(m, cfg) &&
                       !device_asked(cfg->engine);
     if (cfg->parallel != CTN_PARALLEL_AUTO) return cfg->parallel;
     return able && along_pays(m, cfg->worlds) ? cfg->worlds > 1 ? CTN_PARALLEL_BOTH : CTN_PARALLEL_LINKS : CTN_PARALLEL_WORLDS;
@@ -83,7 +86,7 @@ void batch_parallel_reason(const ctn_model *m, const ctn_batch_config *cfg, char
     else if (surfaces_stop(m)) snprintf(text, PARALLEL_WORDS, "links takes no `obstacles` and no `terrain`");
     else if (law_stops(m)) snprintf(text, PARALLEL_WORDS, "links takes no %s", law_stops(m));
     else if (fluid_stops(m)) snprintf(text, PARALLEL_WORDS, "links takes no %s", fluid_stops(m));
-    else if (thrusters_stop(m)) snprintf(text, PARALLEL_WORDS, "links takes no %s", thrusters_stop(m));
+    else if (targets_stop(m)) snprintf(text, PARALLEL_WORDS, "links takes no %s", targets_stop(m));
     else if (config_check_parallel(&links, &no) != CTN_OK)  // without the remedy
         snprintf(text, PARALLEL_WORDS, "%.*s", (int)strcspn(no.message, ";"), no.message);
     else if (if_asked(m, cfg)) snprintf(text, PARALLEL_WORDS, "%s takes links if asked", if_asked(m, cfg));
@@ -115,8 +118,8 @@ ctn_status batch_along_check(const ctn_model *m, const ctn_batch_config *cfg, ct
     if (config_check_parallel(cfg, &reason) != CTN_OK) return fail(err, CTN_BAD_CONFIG, "parallel: %s", reason.message);
     if (fluid_stops(m))
         return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no %s in this version; take worlds", name, fluid_stops(m));
-    if (thrusters_stop(m))
-        return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no %s in this version; take worlds", name, thrusters_stop(m));
+    if (targets_stop(m))
+        return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no %s in this version; take worlds", name, targets_stop(m));
     if (m->nwound) return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no `ki` of motors in this version; take worlds", name);
     if (speeds_stop(m, cfg))
         return fail(err, CTN_BAD_CONFIG,

@@ -1,5 +1,6 @@
 /// States of batches as blocks of bytes: saved and restored, hashed.
 #include "sim/batch/batch.h"
+#include "sim/batch/batch_controller.h"
 #include "sim/batch/batch_sensors.h"
 #include "sim/base/config.h"
 #include "sim/base/status.h"
@@ -81,7 +82,7 @@ uint64_t model_constants(const ctn_model *m)
 }
 
 /// A saved state: this header, then the clocks and where worlds froze, then the values of the parameters [worlds][n], then
-/// flat_size doubles a world, and what it remembers for its sensors. Nothing of it is padding.
+/// flat_size doubles a world, what it remembers for its sensors, and what a controller has told its motors. Nothing of it is padding.
 typedef struct {
     char magic[8];
     uint32_t version, method;
@@ -101,7 +102,7 @@ static saved_header header_of(const ctn_batch *batch)
     saved_header h = {"catena", SAVED_VERSION, method, (uint64_t)cfg->worlds, 0, batch->constants, cfg->dt, 0, 0, 0, 0};
     double number = 0;
     method_number(cfg, &number);
-    h.numbers = batch->engine->flat_size(lanes_of(batch, 0), cfg) + batch_sensing_numbers(batch);
+    h.numbers = batch->engine->flat_size(lanes_of(batch, 0), cfg) + batch_sensing_numbers(batch) + batch_telling_numbers(batch);
     h.number = (uint32_t)(cfg->method == CTN_ALPHA ? number * 1e9 : number), h.parameters = (uint32_t)cfg->parameter_count;
     for (int k = 0; k < cfg->parameter_count; k++)
         h.list = hash_numbers(h.list, (double[]){cfg->parameters[k].kind, cfg->parameters[k].index}, 2);
@@ -192,10 +193,13 @@ static void flatten_all(const ctn_batch *batch, bool load, double *numbers)
         save_there(batch, n, numbers);
         return;
     }
-    for (int w = 0; w < batch->cfg.worlds; w++, numbers += n + batch_sensing_numbers(batch)) {
+    const size_t sensed = batch_sensing_numbers(batch), told = batch_telling_numbers(batch);
+    for (int w = 0; w < batch->cfg.worlds; w++, numbers += n + sensed + told) {
         batch->engine->flatten(lanes_of(batch, 0), &batch->cfg, state_of(batch, w / lanes), w % lanes, load, numbers);
         batch_sensing_flatten(batch, w, load, numbers + n);
+        batch_telling_flatten(batch, w, load, numbers + n + sensed);
     }
+    if (load) batch_telling_load(batch);
 }
 
 void ctn_batch_save(const ctn_batch *batch, void *block)
@@ -251,7 +255,7 @@ ctn_status ctn_batch_restore(ctn_batch *batch, const void *block_, size_t size, 
     double *const numbers = (double *)(void *)numbers_at(block, &h);
     const size_t own = batch->engine->flat_size(lanes_of(batch, 0), &batch->cfg);
     for (size_t w = 0; w < worlds; w++)
-        if (!batch_sensing_sound(batch, numbers + w * (own + batch_sensing_numbers(batch)) + own))
+        if (!batch_sensing_sound(batch, numbers + w * (own + batch_sensing_numbers(batch) + batch_telling_numbers(batch)) + own))
             return fail(err, CTN_BAD_ARGUMENT, "the saved state is damaged: what sensors remember of world %zu is none", w);
     ctn_status status = batch->device ? batch_device_failed(batch, err) : CTN_OK;
     if (status == CTN_OK && batch->device) status = load_there(batch, own, numbers, err);
@@ -282,6 +286,10 @@ static uint64_t hash_world(const ctn_batch *batch, int world, const double *flat
     if (none) n -= turns;
     const size_t own = (size_t)batch->cfg.parameter_count;
     XXH64_hash_t h = XXH3_64bits(&batch->clocks[world], sizeof *batch->clocks);
+    if (batch->telling) {
+        const size_t told = batch_telling_numbers(batch);
+        h = XXH3_64bits_withSeed(batch_told(batch, world), told * sizeof(double), h);
+    }
     if (own) h = XXH3_64bits_withSeed(batch->values + (size_t)world * own, own * sizeof *batch->values, h);
     return XXH3_64bits_withSeed(flat, n * sizeof *flat, h);
 }

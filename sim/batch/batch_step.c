@@ -1,6 +1,7 @@
 /// Stepping batches: blocks of worlds step by step, or worlds one by one through the lanes of each thread, iteration by
 /// iteration.
 #include "sim/batch/batch.h"
+#include "sim/batch/batch_controller.h"
 #include "sim/batch/batch_sensors.h"
 #include "sim/base/status.h"
 
@@ -40,7 +41,7 @@ static void keep_worlds(const ctn_batch *batch, bool back)
         if (back) memcpy(part[k].of, kept, part[k].size);
         else memcpy(kept, part[k].of, part[k].size);
     }
-    batch_sensing_keep(batch, back);
+    batch_sensing_keep(batch, back), batch_telling_keep(batch, back);
 }
 
 /// Whether a call asks the caller's function for forces.
@@ -102,6 +103,7 @@ static void advance_block(const stepping *job, int thread, int b, int at, int co
     int steps[MOST_LANES];
     engine_clock clock[MOST_LANES];
     bool forced = batch->forced;
+    if (count && batch_tells(batch)) batch_tell_block(batch, thread, b, at ? total : NULL);
     if (count && asks(&job->run)) {
         const double *const rows = control_block(job, thread, b, at ? total : NULL);
         for (int l = 0; l < lanes; l++) tau[l] = rows + (size_t)(l < worlds ? l : worlds - 1) * nv;
@@ -147,7 +149,7 @@ static void step_block(void *context, int thread, int b)
     ctn_step_stats total[MOST_LANES];
     int most = 0;
     for (int l = 0; l < worlds; l++) most = horizon_of(job, first + l) > most ? horizon_of(job, first + l) : most;
-    const int at_once = most && (asks(&job->run) || job->run.force || batch_senses_late(job->batch)) ? 1 : most;
+    const int at_once = most && (asks(&job->run) || job->run.force || batch_senses_late(job->batch) || batch_tells(job->batch)) ? 1 : most;
     int k = 0;
     do advance_block(job, thread, b, k, at_once, total);
     while ((k += at_once) < most && !interrupted(job));
@@ -299,7 +301,7 @@ ctn_status ctn_batch_run(ctn_batch *batch, const ctn_run *run, ctn_step_stats *s
             finish_world(&job, w, &s);
         }
         if (batch_along_failed(batch, err) != CTN_OK) return CTN_UNAVAILABLE;
-    } else if (by_iteration(batch) && run->steps > 1 && !asks(run) && !batch_senses_late(batch)) {
+    } else if (by_iteration(batch) && run->steps > 1 && !asks(run) && !batch_senses_late(batch) && !batch_tells(batch)) {
         order_worlds(batch);
         pool_run(batch->pool, batch->cfg.threads, step_worlds, &job);
     } else if (batch->along && batch->cfg.parallel == CTN_PARALLEL_LINKS) {

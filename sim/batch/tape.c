@@ -151,6 +151,10 @@ ctn_tape *ctn_tape_create(const ctn_model *model, const ctn_batch_config *cfg, i
              "dt: steps that choose their size (auto) have no derivatives in this version; give dt in seconds");
         return NULL;
     }
+    if (model->controller) {
+        fail(err, CTN_UNAVAILABLE, "controller: runs of a scene with one have no derivatives in this version; take the scene without it");
+        return NULL;
+    }
     for (int k = 0; k < model->nmotor; k++)
         if (model->motors[k].wound >= 0 && model->bodies[model->motors[k].body].kind == JOINT_BALL) {
             fail(err, CTN_UNAVAILABLE,

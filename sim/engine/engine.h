@@ -53,6 +53,7 @@ typedef struct ctn_engine {
     size_t (*model_size)(const ctn_model *m);
     void (*model_load)(const ctn_model *const *m, const double *dt, lane_model *to);
     void (*model_step_size)(lane_model *m, const double *dt);  // other step sizes dt [lanes]
+    void (*model_tell)(lane_model *m, const double *const *u);  // targets of motors u [lanes][ncontrol], of thrusters LOAD_DRIVEN
     void (*model_time)(lane_model *m, double time);            // s, at which calls without a clock take states; 0 at first
     size_t (*dynamics_size)(const lane_model *m);
     void (*forward_kinematics)(const lane_model *m, void *scratch, int count, const double *q, double *R, double *p);

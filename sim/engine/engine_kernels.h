@@ -431,6 +431,7 @@ ENGINE_LINKAGE const ctn_engine ENGINE = {
     .model_size = model_size,
     .model_load = model_load,
     .model_step_size = model_step_size,
+    .model_tell = model_tell,
     .model_time = model_time,
     .dynamics_size = dynamics_size,
     .forward_kinematics = run_forward_kinematics,

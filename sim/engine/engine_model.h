@@ -19,6 +19,15 @@ KERNEL void model_step_size(lane_model *m, const double *dt)
 
 KERNEL void model_time(lane_model *m, double time) { m->time = time; }
 
+/// The motors of m are told u [LANES][ncontrol].
+KERNEL void model_tell(lane_model *m, const double *const *u)
+{
+    for (int k = 0; k < m->nmotor; k++) {
+        lane_motor *const a = &m->motors[k];
+        for (int c = 0; c < told_numbers(m, a); c++) told_target(a)[c] = numbers(u, (size_t)(a->control + c));
+    }
+}
+
 KERNEL void model_load(const ctn_model *const *m, const double *dt, lane_model *to)
 {
     const ctn_model *const first = m[0];

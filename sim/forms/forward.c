@@ -1,7 +1,7 @@
 /// Forward dynamics by its forms: which one, of which states.
 #include "sim/forms/forward.h"
 #include "sim/forms/forms_device.h"
-#include "sim/forms/lapack.h"
+#include "sim/base/lapack.h"
 #include "sim/base/status.h"
 
 typedef struct {
@@ -39,7 +39,7 @@ ctn_status ctn_forms_forward(ctn_forms *f, ctn_forward form, int count, const do
     if (f->there) return forms_forward_there(f, form, count, q, v, tau, qdd, err);
     int had = 0;
     if (form == CTN_FORWARD_JSIIA) {
-        ctn_status status = lapack_find(err);
+        ctn_status status = lapack_find("jsiia", err);
         if (!status) status = dense_check(f->tree, f->limit, err);
         if (status) return status;
         had = lapack_begin();

@@ -5,7 +5,7 @@
 /// summed there, and the ancestors bear their sum.
 #include "sim/forms/forward.h"
 #include "sim/forms/fix.h"
-#include "sim/forms/lapack.h"
+#include "sim/base/lapack.h"
 #include "sim/forms/links.h"
 #include "sim/base/status.h"
 

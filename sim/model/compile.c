@@ -5,6 +5,7 @@
 #include "sim/model/bodies.h"
 #include "sim/model/contact_points.h"
 #include "sim/model/surfaces.h"
+#include "sim/model/controller.h"
 #include "sim/model/joint_inertia.h"
 #include "sim/model/model.h"
 #include "sim/model/spinning.h"
@@ -218,7 +219,7 @@ ctn_model *ctn_model_create(const ctn_scene *scene, ctn_error *err)
     m->v0 = calloc((size_t)m->nv + 1, sizeof *m->v0);
     if (!m->name || !m->links || !m->frames || !m->dof_adr || !m->q0 || !m->v0 || !copy_links(m, scene) ||
         !make_bodies(scene, m) || !compile_loads(m, scene) || !compile_motors(m, scene) || !find_spinning(m) ||
-        !compile_signals(m, scene) || !compile_sensors(m, scene))
+        !compile_signals(m, scene) || !compile_sensors(m, scene) || !compile_controller(m, scene))
         goto no_memory;
     if (model_name_links(m, err) != CTN_OK || check_bodies(m, scene, err) != CTN_OK || check_contacts(scene, err) != CTN_OK) {
         ctn_model_free(m);

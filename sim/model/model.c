@@ -1,4 +1,5 @@
 /// Questions about a model.
+#include "sim/model/controller.h"
 #include "sim/model/model.h"
 #include "sim/model/surfaces.h"
 
@@ -13,7 +14,7 @@ void ctn_model_free(ctn_model *m)
 {
     if (!m) return;
     if (m->by_name) name_table_free(m->by_name);
-    free_sensors(m), free_surfaces(m);
+    free_sensors(m), free_surfaces(m), free_controller_of(m);
     free(m->by_name), free(m->bodies), free(m->loads), free(m->motors), free(m->signals), free(m->signal_numbers),
         free(m->frames), free(m->links), free(m->dof_adr), free(m->q0), free(m->v0), free(m->name), free(m->names);
     free(m);

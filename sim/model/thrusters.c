@@ -12,12 +12,20 @@ int count_thrusters(const ctn_scene *scene)
     return count;
 }
 
+/// Whether the scene's controller tells motor k.
+static bool is_controlled(const ctn_scene *scene, int k)
+{
+    for (int i = 0; i < scene->controller.nmotor; i++)
+        if (scene->controller.motors[i] == k) return true;
+    return false;
+}
+
 void add_thrusters(ctn_model *m, const ctn_scene *scene, point_load *loads, int first)
 {
     for (int k = 0; k < scene->nmotor; k++) {
         const scene_motor *const s = &scene->motors[k];
         if (s->type < MOTOR_THRUST) continue;
-        const bool turns = s->type == MOTOR_MOMENT || s->reaction != 0, moves = s->moves[TOLD_FEEDFORWARD][0];
+        const bool turns = s->type == MOTOR_MOMENT || s->reaction != 0, moves = s->moves[TOLD_FEEDFORWARD][0] || is_controlled(scene, k);
         point_load *const o = loads++;
         *o = (point_load){.body = m->frames[s->link].body,
                           .number = first++,

@@ -181,6 +181,24 @@ typedef struct scene_sensor {
     int line, column;
 } scene_sensor;
 
+/// `controller:` (sim/scene/scene_controller.c).
+typedef enum controller_type { CONTROLLER_SINUSOIDS, CONTROLLER_SPLINE, CONTROLLER_LINEAR, CONTROLLER_TANH } controller_type;
+typedef struct scene_controller {
+    bool given;
+    controller_type type;
+    int *motors, nmotor;      // of the scene's, which it tells
+    double (*range)[2];       // [nmotor], from where to where targets go
+    double every;             // s, from one time that it tells them to the next; 0: before every step
+    double frequency[2];      // Hz, from where to where
+    double ramp, period;      // s
+    int knots;                // in a period
+    int *sensors, nsensor;    // of the scene's, which it goes by
+    double *scale;            // [nsensor], that they are divided by
+    int hidden[2];            // widths of layers; 0: there is none
+    double *parameters;       // NULL: they are not given
+    int line, column;
+} scene_controller;
+
 /// How drag goes with the velocity.
 typedef enum drag_kind { DRAG_LINEAR, DRAG_QUADRATIC, DRAG_AS_PUBLISHED } drag_kind;
 
@@ -340,6 +358,7 @@ struct ctn_scene {
     int ntable;
     scene_sensor *sensors;
     int nsensor;
+    scene_controller controller;
     scene_fluid fluid;
     scene_contact contact;
     bool sampled;                   // there is a section `sample:`
@@ -384,7 +403,12 @@ motor_traits scene_motor_traits(const scene_motor *motor);
 
 /// What a signal is, in words: "sine 4 at 0.5 Hz".
 const char *signal_words(const scene_signal *signal, char text[64]);
-/// How many numbers the sensors of a scene have together.
+/// "sinusoids", "spline", "linear" or "tanh"; and how many parameters such a controller has.
+const char *controller_type_name(controller_type type);
+int scene_controller_parameters(const ctn_scene *scene, const scene_controller *controller);
+
+/// How many numbers a sensor of a scene has, and all of them together.
+int scene_sensor_size(const ctn_scene *scene, int sensor);
 int scene_sensor_numbers(const ctn_scene *scene);
 
 /// "orbit", "track" or "first-person".

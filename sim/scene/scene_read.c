@@ -32,6 +32,7 @@ enum top_key {
     TOP_GAITS,
     TOP_MOTORS,
     TOP_SENSORS,
+    TOP_CONTROLLER,
     TOP_FLUID,
     TOP_GROUND,
     TOP_OBSTACLES,
@@ -55,8 +56,8 @@ static const key top_keys[] = {
     [TOP_GROUND] = {.name = "ground"},       [TOP_CONTACT] = {.name = "contact"},   [TOP_INTEGRATOR] = {.name = "integrator"},
     [TOP_DURATION] = {.name = "duration"},   [TOP_STATE] = {.name = "state"},       [TOP_SAMPLE] = {.name = "sample"},
     [TOP_OBSTACLES] = {.name = "obstacles"}, [TOP_TERRAIN] = {.name = "terrain"},   [TOP_CAMERA] = {.name = "camera"},
-    [TOP_CAMERAS] = {.name = "cameras"},     [TOP_VIEW] = {.name = "view"},         {.name = "record", .later = true},
-    {.name = "controller", .later = true},   {.name = "search", .later = true},
+    [TOP_CAMERAS] = {.name = "cameras"},     [TOP_CONTROLLER] = {.name = "controller"}, [TOP_VIEW] = {.name = "view"},
+    {.name = "record", .later = true},       {.name = "search", .later = true},
 };
 enum { TOP_KEYS = sizeof top_keys / sizeof *top_keys };
 
@@ -299,6 +300,7 @@ bool read_source(source *s, const char *text, size_t length)
     if (v[TOP_GAITS]) ok = read_gaits(s, v[TOP_GAITS]) && ok;
     if (v[TOP_MOTORS]) ok = read_motors(s, v[TOP_MOTORS]) && ok;
     if (v[TOP_SENSORS]) ok = read_sensors(s, v[TOP_SENSORS]) && ok;
+    if (v[TOP_CONTROLLER] && ok) ok = read_controller(s, v[TOP_CONTROLLER]);  // it goes by motors and sensors as they are
     if (v[TOP_FLUID]) ok = read_fluid(s, v[TOP_FLUID]) && ok;
     if (v[TOP_STATE]) ok = read_state(s, v[TOP_STATE]) && ok;
     if (v[TOP_SAMPLE]) ok = read_sample(s, v[TOP_SAMPLE]) && ok;
@@ -491,6 +493,7 @@ void ctn_scene_free(ctn_scene *scene)
     for (int i = 0; i < scene->nfile; i++) free(scene->files[i].path), free(scene->files[i].text);
     for (int i = 0; i < scene->nsensor; i++) free(scene->sensors[i].name);
     free(scene->sensors);
+    free_controller(&scene->controller);
     free(scene->links), free(scene->loads), free(scene->motors), free(scene->fluid.drag), free(scene->fluid.added);
     free(scene->files);
     for (int i = 0; i < scene->nmesh; i++) mesh_clear(&scene->meshes[i]->surface), free(scene->meshes[i]);

@@ -383,6 +383,10 @@ int table_column(const scene_table *t, const char *name);
 /// Reads `sensors:` on the file's links, whose motors are known: scene_sensors.c.
 bool read_sensors(source *s, const node *n);
 
+/// Reads `controller:`, when motors and sensors are known: scene_controller.c.
+bool read_controller(source *s, const node *n);
+void free_controller(scene_controller *controller);
+
 /// Whether a joint lets the link move.
 bool link_moves(const ctn_scene *scene, int link);
 

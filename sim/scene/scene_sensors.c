@@ -236,16 +236,18 @@ bool read_sensors(source *s, const node *n)
     return ok && check_names(s, n, first);
 }
 
+int scene_sensor_size(const ctn_scene *scene, int sensor)
+{
+    const scene_sensor *const x = &scene->sensors[sensor];
+    const ctn_joint_type joint = x->link < 0 ? CTN_FIXED : scene->links[x->link].joint.type;
+    if (sensor_types[x->type].count) return sensor_types[x->type].count;
+    if (x->dof >= 0) return 1;
+    return x->type == CTN_SENSE_JOINT_POSITION ? joint_nq(joint) : joint_nv(joint);
+}
+
 int scene_sensor_numbers(const ctn_scene *scene)
 {
     int count = 0;
-    for (int k = 0; k < scene->nsensor; k++) {
-        const scene_sensor *const x = &scene->sensors[k];
-        const ctn_joint_type joint = x->link < 0 ? CTN_FIXED : scene->links[x->link].joint.type;
-        count += sensor_types[x->type].count           ? sensor_types[x->type].count
-                 : x->dof >= 0                         ? 1
-                 : x->type == CTN_SENSE_JOINT_POSITION ? joint_nq(joint)
-                                                       : joint_nv(joint);
-    }
+    for (int k = 0; k < scene->nsensor; k++) count += scene_sensor_size(scene, k);
     return count;
 }

@@ -1,0 +1,259 @@
+/// Controllers of batches: what a scene's `controller` tells motors before steps. Targets stay until they are told anew, and are a
+/// part of the state.
+#include "sim/batch/batch_controller.h"
+
+#include "sim/base/status.h"
+#include "sim/batch/batch_sensors.h"
+#include "sim/forms/angles.h"
+#include "sim/model/controller.h"
+
+#include <catena/controller.h>
+#include <catena/motors.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct batch_telling {
+    int numbers;         // all targets
+    double *targets;     // [worlds][numbers], told last
+    double *kept;        // likewise, before a call that may be interrupted
+    double *parameters;  // [worlds][count] of the scene's controller
+    double *room;        // [threads][room of each]
+    size_t room_size;
+};
+
+// ---- the law
+
+static bool is_due(const model_controller *c, double time, double dt)
+{
+    const double blur = 1e-6 * dt;  // a time that is a sum of steps
+    return c->every <= dt || floor((time + blur) / c->every) > floor((time - dt + blur) / c->every);
+}
+
+/// tanh x = 1 - 2/(exp(2 x) + 1), of operations alone whose bits are the same everywhere: exp(y) = 2^k exp(y - k ln 2) by its
+/// series, to 1e-16 of 1.
+static double bounded(double x)
+{
+    static const double ln2[2] = {0x1.62e42fefa3800p-1, 0x1.ef35793c76730p-45};  // in two parts
+    const double y = fmin(2 * fabs(x), 40), k = floor(y / ln2[0] + 0.5), r = (y - k * ln2[0]) - k * ln2[1];
+    double sum = 1;
+    for (int n = 16; n > 0; n--) sum = 1 + sum * r / n;
+    const double t = 1 - 2 / (ldexp(sum, (int)k) + 1);
+    return x < 0 ? -t : x >= 0 ? t : x;
+}
+
+static double ramp_of(const model_controller *c, double time) { return time < c->ramp ? time / c->ramp : 1; }
+
+static void tell_sinusoids(const model_controller *c, const double *p, double time, double *u)
+{
+    const double ramp = ramp_of(c, time);
+    for (int i = 0; i < c->outputs; i++) {
+        const double *const of = p + 1 + 3 * i, cycles = p[0] * time + of[2],
+                            angle = 2 * 3.14159265358979323846 * (cycles - floor(cycles));
+        double sine, cosine;
+        angles_of(1, &angle, &sine, &cosine);
+        u[c->target[i]] = of[0] + ramp * of[1] * sine;
+    }
+}
+
+/// The four basis functions of a uniform cubic B-spline at x in [0, 1) between two knots. [de Boor 1978, chapter IX]
+static void tell_spline(const model_controller *c, const double *p, double time, double *u)
+{
+    const double at = (time / c->period - floor(time / c->period)) * c->knots, x = at - floor(at), y = 1 - x,
+                 ramp = ramp_of(c, time);
+    const double basis[4] = {y * y * y / 6, (4 - 6 * x * x + 3 * x * x * x) / 6, (4 - 6 * y * y + 3 * y * y * y) / 6,
+                             x * x * x / 6};
+    const int first = (int)floor(at) + c->knots - 1;
+    for (int i = 0; i < c->outputs; i++) {
+        const double middle = (c->range[i][0] + c->range[i][1]) / 2;
+        double sum = 0;
+        for (int k = 0; k < 4; k++) sum += basis[k] * p[i * c->knots + (first + k) % c->knots];
+        u[c->target[i]] = middle + ramp * (sum - middle);
+    }
+}
+
+/// b + W x of a layer, and where its parameters end.
+static const double *through_layer(const double *p, int in, const double *x, int out, double *y)
+{
+    for (int i = 0; i < out; i++) {
+        double sum = *p++;
+        for (int j = 0; j < in; j++) sum += *p++ * x[j];
+        y[i] = sum;
+    }
+    return p;
+}
+
+static void tell_network(const model_controller *c, const double *p, const double *sensors, double *u, double *room)
+{
+    int in = c->inputs;
+    double *x = room;
+    for (int j = 0; j < in; j++) x[j] = sensors[c->sensed[j]] / c->scale[j];
+    for (int l = 0; l < c->layers; x += in, in = c->width[l++]) {
+        double *const y = x + in;
+        p = through_layer(p, in, x, c->width[l], y);
+        for (int i = 0; i < c->width[l] && c->type == CONTROLLER_TANH; i++) y[i] = bounded(y[i]);
+    }
+    for (int i = 0; i < c->outputs; i++) {
+        const double lo = c->range[i][0], hi = c->range[i][1];
+        u[c->target[i]] = (lo + hi) / 2 + (hi - lo) / 2 * x[i];
+    }
+}
+
+static size_t room_of(const model_controller *c)
+{
+    return (size_t)c->inputs + (size_t)c->width[0] + (size_t)c->width[1] + (size_t)c->width[2];
+}
+
+static void tell(const model_controller *c, const double *p, double time, const double *sensors, double *u, double *room)
+{
+    switch (c->type) {
+    case CONTROLLER_SINUSOIDS: tell_sinusoids(c, p, time, u); break;
+    case CONTROLLER_SPLINE: tell_spline(c, p, time, u); break;
+    default: tell_network(c, p, sensors, u, room);
+    }
+}
+
+// ---- in batches
+
+static double *targets_of(const ctn_batch *batch, int world)
+{
+    return batch->telling->targets + (size_t)world * (size_t)batch->telling->numbers;
+}
+
+/// Those that the motors of the model have by themselves.
+static void start_targets(const ctn_batch *batch)
+{
+    for (int w = 0; w < batch->cfg.worlds; w++) ctn_model_targets(batch->model, targets_of(batch, w));
+}
+
+bool batch_telling_open(ctn_batch *batch)
+{
+    const model_controller *const c = batch->model->controller;
+    const size_t worlds = (size_t)batch->cfg.worlds, threads = (size_t)job_threads(batch);
+    if (!c) return true;
+    batch_telling *const t = batch->telling = calloc(1, sizeof *t);
+    if (!t) return false;
+    t->numbers = batch->model->ncontrol, t->room_size = room_of(c);
+    t->targets = calloc(worlds * (size_t)t->numbers + 1, sizeof *t->targets);
+    t->kept = batch->cfg.interrupt ? calloc(worlds * (size_t)t->numbers + 1, sizeof *t->kept) : NULL;
+    t->parameters = calloc(worlds * (size_t)c->count + 1, sizeof *t->parameters);
+    t->room = calloc(threads * t->room_size + 1, sizeof *t->room);
+    if (!t->targets || (batch->cfg.interrupt && !t->kept) || !t->parameters || !t->room) return false;
+    start_targets(batch);
+    for (size_t w = 0; w < worlds; w++)
+        memcpy(t->parameters + w * (size_t)c->count, c->start, (size_t)c->count * sizeof *c->start);
+    return true;
+}
+
+void batch_telling_close(ctn_batch *batch)
+{
+    batch_telling *const t = batch->telling;
+    if (!t) return;
+    free(t->targets), free(t->kept), free(t->parameters), free(t->room);
+    free(t);
+}
+
+size_t batch_telling_bytes(const ctn_batch *batch)
+{
+    const batch_telling *const t = batch->telling;
+    const model_controller *const c = batch->model->controller;
+    return t ? ((size_t)t->numbers * (t->kept ? 2 : 1) + (size_t)c->count) * sizeof(double) : 0;
+}
+
+size_t batch_telling_numbers(const ctn_batch *batch) { return batch->telling ? (size_t)batch->telling->numbers : 0; }
+
+const double *batch_told(const ctn_batch *batch, int world) { return targets_of(batch, world); }
+
+void batch_telling_flatten(const ctn_batch *batch, int world, bool load, double *flat)
+{
+    if (!batch->telling) return;
+    double *const u = targets_of(batch, world);
+    memcpy(load ? u : flat, load ? flat : u, batch_telling_numbers(batch) * sizeof *u);
+}
+
+void batch_telling_keep(const ctn_batch *batch, bool back)
+{
+    const batch_telling *const t = batch->telling;
+    if (!t) return;
+    const size_t size = (size_t)batch->cfg.worlds * (size_t)t->numbers * sizeof *t->kept;
+    memcpy(back ? t->targets : t->kept, back ? t->kept : t->targets, size);
+    if (back) batch_telling_load(batch);
+}
+
+void batch_telling_restart(ctn_batch *batch)
+{
+    if (!batch->telling) return;
+    start_targets(batch);
+    batch_telling_load(batch);
+}
+
+void batch_tell_lanes(const ctn_batch *batch, int block)
+{
+    const double *u[MOST_LANES];
+    if (!batch->telling) return;
+    rows_of(batch, block, batch->telling->targets, batch->telling->numbers, u);
+    batch->engine->model_tell(lanes_of(batch, block), u);
+}
+
+void batch_telling_load(const ctn_batch *batch)
+{
+    for (int b = 0; b < batch->blocks && batch->telling; b++) batch_tell_lanes(batch, b);
+}
+
+bool batch_tells(const ctn_batch *batch) { return batch->telling; }
+
+void batch_tell_block(ctn_batch *batch, int thread, int block, const ctn_step_stats *made)
+{
+    const batch_telling *const t = batch->telling;
+    const model_controller *const c = batch->model->controller;
+    const int count = worlds_in(batch, block), first = block * batch->engine->lanes;
+    double time[MOST_LANES];
+    bool due[MOST_LANES], any = false;
+    for (int l = 0; l < count; l++) {
+        const bool begins = batch->clocks[first + l].steps + (made ? made[l].steps : 0) == 0;
+        time[l] = time_after(batch, first + l, made ? &made[l] : NULL);
+        due[l] = begins || is_due(c, time[l], dt_of(batch, first + l)), any = any || due[l];
+    }
+    if (!any) return;
+    const double *const sensors = c->inputs ? batch_sense_block(batch, thread, block, time) : NULL;
+    const size_t width = (size_t)ctn_model_sensor_numbers(batch->model);
+    for (int l = 0; l < count; l++)
+        if (due[l])
+            tell(c, t->parameters + (size_t)(first + l) * (size_t)c->count, time[l], sensors ? sensors + (size_t)l * width : NULL,
+                 targets_of(batch, first + l), t->room + (size_t)thread * t->room_size);
+    batch_tell_lanes(batch, block);
+}
+
+int ctn_model_controller_parameters(const ctn_model *m) { return m && m->controller ? m->controller->count : 0; }
+
+void ctn_model_controller(const ctn_model *m, double *start, double *sigma, double (*bounds)[2])
+{
+    const model_controller *const c = m ? m->controller : NULL;
+    for (int k = 0; c && k < c->count; k++) {
+        if (start) start[k] = c->start[k];
+        if (sigma) sigma[k] = c->sigma[k];
+        if (bounds) bounds[k][0] = c->bounds[k][0], bounds[k][1] = c->bounds[k][1];
+    }
+}
+
+ctn_status ctn_batch_set_controller(ctn_batch *batch, const double *parameters, ctn_error *err)
+{
+    if (missing(__func__, "batch", batch, err) || missing(__func__, "parameters", parameters, err)) return CTN_BAD_ARGUMENT;
+    if (!batch_tells(batch)) return fail(err, CTN_BAD_ARGUMENT, "the model has no controller; give its scene a `controller`");
+    const size_t n = (size_t)batch->cfg.worlds * (size_t)batch->model->controller->count;
+    for (size_t k = 0; k < n; k++)
+        if (!isfinite(parameters[k]))
+            return fail(err, CTN_BAD_ARGUMENT, "parameter %zu of the controller of world %zu is not finite",
+                        k % (size_t)batch->model->controller->count, k / (size_t)batch->model->controller->count);
+    memcpy(batch->telling->parameters, parameters, n * sizeof *parameters);
+    return CTN_OK;
+}
+
+void ctn_batch_targets(const ctn_batch *batch, double *u)
+{
+    for (int w = 0; batch && u && w < batch->cfg.worlds; w++) {
+        double *const to = u + (size_t)w * (size_t)batch->model->ncontrol;
+        if (batch->telling) memcpy(to, targets_of(batch, w), batch_telling_numbers(batch) * sizeof *to);
+        else ctn_model_targets(batch->model, to);
+    }
+}

@@ -1,0 +1,36 @@
+/// A scene's `controller`: what it tells the motors of a model, as a function of its parameters, time, and what sensors say.
+///
+/// With n numbers that are told, each in the middle m of its range and half of that, r, to both sides, and the parameters p:
+///
+/// | sinusoids | u = a + ramp b sin(2 pi (f t + c));    p: f, then a, b, c of each number: a centre, an amplitude, cycles |
+/// | spline    | u = m + ramp (B(t) - m), a periodic uniform cubic B-spline through time;    p: `knots` control points each |
+/// | linear    | u = m + r (b + W y),    y what sensors say, over their scales;    p: b and a row of W each |
+/// | tanh      | u = m + r tanh(b + W x), x = tanh of likewise of the layer before it, or y;    p: of the first layer on, likewise |
+///
+/// Targets stay until they are told anew, `every` so many seconds of the world's time.
+#ifndef CATENA_SIM_CONTROLLER_H
+#define CATENA_SIM_CONTROLLER_H
+
+#include "dynamics/model.h"
+#include "sim/scene/scene.h"
+
+typedef struct model_controller {
+    controller_type type;
+    int outputs, inputs, count;  // numbers that are told, that it goes by, and of its parameters
+    int *target;                 // [outputs], which of all targets
+    double (*range)[2];          // [outputs]
+    int *sensed;                 // [inputs], which number of all sensors
+    double *scale;               // [inputs]
+    int layers, width[3];        // of neurons; the last one is the outputs
+    int knots;
+    double period, ramp, every;  // s; every 0: before each step
+    double *start;               // [count], its parameters
+    double (*bounds)[2];         // [count], within which they are looked for; infinite: anywhere
+    double *sigma;               // [count], how far from the start they are looked for at first
+} model_controller;
+
+/// Compiles the scene's, when motors and sensors are known. m->controller: NULL, there is none. false: no memory.
+bool compile_controller(ctn_model *m, const ctn_scene *scene);
+void free_controller_of(ctn_model *m);
+
+#endif

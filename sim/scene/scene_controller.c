@@ -1,0 +1,274 @@
+/// `controller:`, a law that tells motors their targets: of time alone, or of what sensors say. `catena search` finds its numbers.
+#include "sim/base/suggest.h"
+#include "sim/scene/scene_reader.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum controller_key {
+    CONTROLLER_KEY_TYPE,
+    CONTROLLER_KEY_MOTORS,
+    CONTROLLER_KEY_EVERY,
+    CONTROLLER_KEY_RANGE,
+    CONTROLLER_KEY_FREQUENCY,
+    CONTROLLER_KEY_RAMP,
+    CONTROLLER_KEY_KNOTS,
+    CONTROLLER_KEY_PERIOD,
+    CONTROLLER_KEY_SENSORS,
+    CONTROLLER_KEY_SCALE,
+    CONTROLLER_KEY_HIDDEN,
+    CONTROLLER_KEY_PARAMETERS,
+    CONTROLLER_KEYS
+};
+
+static const key controller_keys[CONTROLLER_KEYS] = {
+    [CONTROLLER_KEY_TYPE] = {.name = "type"},           [CONTROLLER_KEY_MOTORS] = {.name = "motors"},
+    [CONTROLLER_KEY_EVERY] = {.name = "every"},         [CONTROLLER_KEY_RANGE] = {.name = "range"},
+    [CONTROLLER_KEY_FREQUENCY] = {.name = "frequency"}, [CONTROLLER_KEY_RAMP] = {.name = "ramp"},
+    [CONTROLLER_KEY_KNOTS] = {.name = "knots"},         [CONTROLLER_KEY_PERIOD] = {.name = "period"},
+    [CONTROLLER_KEY_SENSORS] = {.name = "sensors"},     [CONTROLLER_KEY_SCALE] = {.name = "scale"},
+    [CONTROLLER_KEY_HIDDEN] = {.name = "hidden"},       [CONTROLLER_KEY_PARAMETERS] = {.name = "parameters"},
+};
+
+#define BIT(k) (1u << CONTROLLER_KEY_##k)
+enum {
+    OF_ALL = BIT(TYPE) | BIT(MOTORS) | BIT(EVERY) | BIT(RANGE) | BIT(PARAMETERS),
+    OF_TIME = OF_ALL | BIT(RAMP),
+    OF_SENSORS = OF_ALL | BIT(SENSORS) | BIT(SCALE),
+    MOST_KNOTS = 100,
+    MOST_HIDDEN = 1000
+};
+
+/// What a controller of each type has, and what it cannot do without.
+static const struct {
+    const char *name;
+    unsigned keys, needs;
+} types[] = {
+    [CONTROLLER_SINUSOIDS] = {"sinusoids", OF_TIME | BIT(FREQUENCY), BIT(RANGE) | BIT(FREQUENCY)},
+    [CONTROLLER_SPLINE] = {"spline", OF_TIME | BIT(KNOTS) | BIT(PERIOD), BIT(RANGE) | BIT(KNOTS) | BIT(PERIOD)},
+    [CONTROLLER_LINEAR] = {"linear", OF_SENSORS, BIT(SENSORS) | BIT(RANGE)},
+    [CONTROLLER_TANH] = {"tanh", OF_SENSORS | BIT(HIDDEN), BIT(SENSORS) | BIT(RANGE) | BIT(HIDDEN)},
+};
+enum { TYPES = sizeof types / sizeof *types };
+
+static const char *const missing[CONTROLLER_KEYS] = {
+    [CONTROLLER_KEY_RANGE] = "from where to where targets go: [lo, hi], or a list of these, one a motor",
+    [CONTROLLER_KEY_FREQUENCY] = "from where to where it may be: [lo, hi], Hz",
+    [CONTROLLER_KEY_KNOTS] = "how many numbers a motor has in a period",
+    [CONTROLLER_KEY_PERIOD] = "s after which the spline begins again",
+    [CONTROLLER_KEY_SENSORS] = "a list of names, or all",
+    [CONTROLLER_KEY_HIDDEN] = "the widths of one or two layers: [16, 16]",
+};
+
+static bool read_type(source *s, const node *n, controller_type *type)
+{
+    const char *names[TYPES], *text;
+    if (!read_text(s, n, &text)) return false;
+    for (int i = 0; i < TYPES; i++) {
+        names[i] = types[i].name;
+        if (strcmp(text, names[i])) continue;
+        *type = (controller_type)i;
+        return true;
+    }
+    const char *const meant = nearest_name(text, names, TYPES);
+    if (meant) return bad_value(s, n, "unknown %s; did you mean '%s'?", found(n).text, meant);
+    return bad_value(s, n, "unknown %s; controllers are sinusoids, spline, linear or tanh", found(n).text);
+}
+
+static bool is_all(const node *n) { return !n || (n->kind == NODE_SCALAR && n->plain && !strcmp(n->text, "all")); }
+
+/// The motors on the joints, or links, of a list: all of them where nothing, or `all`, is said.
+static bool read_told_motors(source *s, const node *n, const node *list, scene_controller *to)
+{
+    const ctn_scene *const scene = s->r->scene;
+    to->motors = reader_alloc(s->r, ((size_t)scene->nmotor + 1) * sizeof *to->motors);
+    if (!to->motors) return false;
+    if (!scene->nmotor) return bad_value(s, n, "there is nothing to tell: the scene has no `motors`");
+    if (is_all(list)) {
+        while (to->nmotor < scene->nmotor) to->motors[to->nmotor] = to->nmotor, to->nmotor++;
+        return true;
+    }
+    if (list->kind != NODE_SEQUENCE || !list->size)
+        return bad_value(s, list, "expected a list of joints that have a motor, or all, found %s", found(list).text);
+    bool ok = true;
+    for (const node *entry = list->child; entry; entry = entry->next) {
+        int link;
+        if (!read_link_name(s, entry, &link)) {
+            ok = false;
+            continue;
+        }
+        const int before = to->nmotor;
+        for (int k = 0; k < before && ok; k++)
+            if (scene->motors[to->motors[k]].link == link)
+                ok = bad_value(s, entry, "%s is in the list already", found(entry).text);
+        for (int k = 0; k < scene->nmotor && ok; k++)
+            if (scene->motors[k].link == link) to->motors[to->nmotor++] = k;
+        if (ok && to->nmotor == before)
+            ok = bad_value(s, entry, "the joint of %s has no motor; give it one in `motors`", found(entry).text);
+    }
+    return ok;
+}
+
+/// What a motor is told by this controller, it is told by nothing else.
+static bool check_still(source *s, const node *at, const scene_controller *c)
+{
+    const ctn_scene *const scene = s->r->scene;
+    for (int k = 0; k < c->nmotor; k++) {
+        const scene_motor *const a = &scene->motors[c->motors[k]];
+        const motor_told told = a->type == MOTOR_POSITION   ? TOLD_TARGET
+                                : a->type == MOTOR_VELOCITY ? TOLD_VELOCITY
+                                                            : TOLD_FEEDFORWARD;
+        for (int i = 0; i < a->told; i++)
+            if (a->moves[told][i])
+                return bad_value(
+                    s, at, "the target of the motor of '%s' moves by itself already; make it a number, or leave the motor out",
+                    printable(scene->links[a->link].name).text);
+    }
+    return true;
+}
+
+static value_unit unit_of(const ctn_scene *scene, const scene_motor *a)
+{
+    if (a->type >= MOTOR_TORQUE) return NO_UNIT;
+    const ctn_joint_type joint = scene->links[a->link].joint.type;
+    if (a->type == MOTOR_VELOCITY) return velocity_units(joint)[a->dof];
+    return joint == CTN_BALL ? ANGLE : coordinate_units(joint)[a->dof];
+}
+
+static bool read_pair(source *s, const node *n, value_unit unit, number_sign sign, double x[2])
+{
+    const value_unit units[2] = {unit, unit};
+    if (!read_quantities(s, n, 2, sign, units, x)) return false;
+    return x[0] < x[1] || bad_value(s, n, "expected [lo, hi] with lo below hi, found [%g, %g]", x[0], x[1]);
+}
+
+/// One pair for all motors, or one each.
+static bool read_ranges(source *s, const node *n, scene_controller *to)
+{
+    const ctn_scene *const scene = s->r->scene;
+    to->range = reader_alloc(s->r, ((size_t)to->nmotor + 1) * sizeof *to->range);
+    if (!to->range) return false;
+    const bool each = n->kind == NODE_SEQUENCE && n->child && n->child->kind == NODE_SEQUENCE;
+    if (each && n->size != to->nmotor)
+        return bad_value(s, n, "expected [lo, hi], or one of these for each of the %d motors, found %d", to->nmotor, n->size);
+    const node *at = each ? n->child : n;
+    bool ok = true;
+    for (int k = 0; k < to->nmotor; k++, at = each ? at->next : at)
+        ok = read_pair(s, at, unit_of(scene, &scene->motors[to->motors[k]]), ANY_SIGN, to->range[k]) && ok;
+    return ok;
+}
+
+static int find_sensor(const ctn_scene *scene, const char *name)
+{
+    for (int k = 0; k < scene->nsensor; k++)
+        if (scene->sensors[k].name && !strcmp(scene->sensors[k].name, name)) return k;
+    return -1;
+}
+
+static bool read_inputs(source *s, const node *n, const node *list, scene_controller *to)
+{
+    const ctn_scene *const scene = s->r->scene;
+    if (!scene->nsensor) return bad_value(s, n, "there is nothing to go by: the scene has no `sensors`");
+    const size_t room = is_all(list) ? (size_t)scene->nsensor : (size_t)list->size;
+    to->sensors = reader_alloc(s->r, (room + 1) * sizeof *to->sensors);
+    to->scale = reader_alloc(s->r, (room + 1) * sizeof *to->scale);
+    if (!to->sensors || !to->scale) return false;
+    for (size_t k = 0; k < room; k++) to->scale[k] = 1;
+    if (is_all(list)) {
+        while (to->nsensor < scene->nsensor) to->sensors[to->nsensor] = to->nsensor, to->nsensor++;
+        return true;
+    }
+    if (list->kind != NODE_SEQUENCE || !list->size)
+        return bad_value(s, list, "expected a list of names of sensors, or all, found %s", found(list).text);
+    bool ok = true;
+    for (const node *entry = list->child; entry; entry = entry->next) {
+        const char *name;
+        if (!read_text(s, entry, &name)) return false;
+        const int k = find_sensor(scene, name);
+        if (k < 0)
+            ok = bad_value(s, entry, "there is no sensor called %s; `sensors` has those that there are", found(entry).text);
+        else to->sensors[to->nsensor++] = k;
+    }
+    return ok;
+}
+
+static bool read_hidden(source *s, const node *n, scene_controller *to)
+{
+    if (n->kind != NODE_SEQUENCE || n->size < 1 || n->size > 2)
+        return bad_value(s, n, "expected the widths of one or two layers, as [16] or [16, 16], found %s", found(n).text);
+    bool ok = true;
+    const node *at = n->child;
+    for (int k = 0; k < n->size; k++, at = at->next) ok = read_whole(s, at, 1, MOST_HIDDEN, &to->hidden[k]) && ok;
+    return ok;
+}
+
+static bool read_found(source *s, const node *n, scene_controller *to)
+{
+    if (n->kind != NODE_SEQUENCE || !n->size) return bad_value(s, n, "expected a list of numbers, found %s", found(n).text);
+    const int expected = scene_controller_parameters(s->r->scene, to);
+    if (n->size != expected)
+        return bad_value(
+            s, n, "expected %d numbers, as such a controller has, found %d; leave the key out, and catena search finds them",
+            expected, n->size);
+    to->parameters = reader_alloc(s->r, (size_t)expected * sizeof *to->parameters);
+    if (!to->parameters) return false;
+    bool ok = true;
+    const node *at = n->child;
+    for (int k = 0; k < expected; k++, at = at->next) ok = read_number(s, at, ANY_SIGN, &to->parameters[k]) && ok;
+    return ok;
+}
+
+int scene_controller_parameters(const ctn_scene *scene, const scene_controller *c)
+{
+    int outputs = 0, inputs = 0;
+    for (int k = 0; k < c->nmotor; k++) outputs += scene->motors[c->motors[k]].told;
+    for (int k = 0; k < c->nsensor; k++) inputs += scene_sensor_size(scene, c->sensors[k]);
+    switch (c->type) {
+    case CONTROLLER_SINUSOIDS: return 1 + 3 * outputs;
+    case CONTROLLER_SPLINE: return c->knots * outputs;
+    default: break;
+    }
+    int count = 0, width = inputs;
+    for (int k = 0; k < 2 && c->hidden[k]; k++) count += c->hidden[k] * (width + 1), width = c->hidden[k];
+    return count + outputs * (width + 1);
+}
+
+bool read_controller(source *s, const node *n)
+{
+    ctn_scene unused = {0}, *const scene = s->r->scene;
+    scene_controller *const to = s->includer ? &unused.controller : &scene->controller;
+    const node *v[CONTROLLER_KEYS];
+    bool ok = true;
+    *to = (scene_controller){.line = n->line, .column = n->column};
+    if (!read_keys(s, n, "a controller", controller_keys, CONTROLLER_KEYS, v)) return false;
+    if (!v[CONTROLLER_KEY_TYPE]) return missing_key(s, n, "type", "missing; controllers are sinusoids, spline, linear or tanh");
+    if (!read_type(s, v[CONTROLLER_KEY_TYPE], &to->type)) return false;
+    for (int k = 0; k < CONTROLLER_KEYS; k++) {
+        if (v[k] && !(types[to->type].keys & 1u << k))
+            ok = bad_key(s, v[k], "a controller of the type %s has none", types[to->type].name);
+        if (!v[k] && types[to->type].needs & 1u << k) ok = missing_key(s, n, controller_keys[k].name, "missing; %s", missing[k]);
+    }
+    ok = ok && read_told_motors(s, n, v[CONTROLLER_KEY_MOTORS], to) && check_still(s, n, to);
+    if (ok) ok = read_ranges(s, v[CONTROLLER_KEY_RANGE], to);
+    if (v[CONTROLLER_KEY_EVERY]) ok = read_number(s, v[CONTROLLER_KEY_EVERY], POSITIVE, &to->every) && ok;
+    if (v[CONTROLLER_KEY_RAMP]) ok = read_number(s, v[CONTROLLER_KEY_RAMP], NOT_NEGATIVE, &to->ramp) && ok;
+    if (v[CONTROLLER_KEY_FREQUENCY]) ok = read_pair(s, v[CONTROLLER_KEY_FREQUENCY], NO_UNIT, NOT_NEGATIVE, to->frequency) && ok;
+    if (v[CONTROLLER_KEY_KNOTS]) ok = read_whole(s, v[CONTROLLER_KEY_KNOTS], 2, MOST_KNOTS, &to->knots) && ok;
+    if (v[CONTROLLER_KEY_PERIOD]) ok = read_number(s, v[CONTROLLER_KEY_PERIOD], POSITIVE, &to->period) && ok;
+    if (types[to->type].keys & BIT(SENSORS) && ok) ok = read_inputs(s, n, v[CONTROLLER_KEY_SENSORS], to);
+    if (v[CONTROLLER_KEY_SCALE] && ok) ok = read_each(s, v[CONTROLLER_KEY_SCALE], to->nsensor, POSITIVE, NULL, to->scale);
+    if (v[CONTROLLER_KEY_HIDDEN]) ok = read_hidden(s, v[CONTROLLER_KEY_HIDDEN], to) && ok;
+    if (v[CONTROLLER_KEY_PARAMETERS] && ok) ok = read_found(s, v[CONTROLLER_KEY_PARAMETERS], to);
+    to->given = ok;
+    if (s->includer) free_controller(to);
+    return ok;
+}
+
+void free_controller(scene_controller *c)
+{
+    free(c->motors), free(c->range), free(c->sensors), free(c->scale), free(c->parameters);
+    *c = (scene_controller){0};
+}
+
+const char *controller_type_name(controller_type type) { return types[type].name; }
