@@ -10,7 +10,7 @@ wrong() { echo "walk: $*"; failed=1; }
 names=$(sed -n '/^## Adding things/,/^Besides:/s/^| an\{0,1\} [^|]*| \([^|]*\)|.*/\1/p; /^## Adding things/,/^Besides:/s/^| what [^|]*| \([^|]*\)|.*/\1/p' $page | tr -d '`,')
 [ "$(echo "$names" | wc -w)" -ge 15 ] || wrong "fewer than 15 names to look for in $page"
 for name in $names; do
-    found=$(grep -rlw "$name" include dynamics forces contact integrators sim cli render CMakeLists.txt | wc -l)
+    found=$(grep -rlw "$name" include dynamics forces contact integrators sim control cli render CMakeLists.txt | wc -l)
     [ "$found" -ge 2 ] || wrong "$name stands in $found files, so $page does not lead far by it"
 done
 for path in $(grep -o '`[a-z]*/[a-z_/0-9]*\.[a-z]*`' $page | tr -d '`' | sort -u); do

@@ -266,6 +266,35 @@ typedef struct scene_spread {
     int64_t stride;  // of a grid: worlds from one value to the next; the first degree of freedom's, the others follow
 } scene_spread;
 
+/// What a term of a reward is of: scene_reward.c has what each one may be told.
+typedef enum reward_term {
+    REWARD_PROGRESS,    // m, of a point along an axis since the start
+    REWARD_SPEED,       // m/s, of a point along an axis; with a target the square of what is missing, m^2/s^2
+    REWARD_HEIGHT,      // m, of a point; with a target likewise, m^2
+    REWARD_UPRIGHT,     // cosine between an axis of a link and up
+    REWARD_REACH,       // m, of a point from its target
+    REWARD_POSTURE,     // rad^2 or m^2, of joints from where the scene starts
+    REWARD_EFFORT,      // N^2 m^2 or N^2, of what motors give along joints
+    REWARD_ENERGY,      // W, of their power, whatever its sign
+    REWARD_SMOOTHNESS,  // squares of the rates of what motors are told
+    REWARD_ALIVE,       // 1 while a link is between two heights
+    REWARD_TERMS
+} reward_term;
+
+/// A term of `reward:`.
+typedef struct scene_reward {
+    reward_term term;
+    double weight;
+    bool at_end;               // of the last state, else over time
+    double from, to;           // s
+    int link;                  // -1: of the centre of mass of all links, or of none
+    double point[3], axis[3];  // m, link frame; a unit vector, of the world, or of `upright` of the link
+    double target[3];          // m/s, m, of `reach` a point of the world; [0] NAN: none
+    double above, below;       // m, or infinite
+    bool ends;                 // where it is not alive the world's episode ends
+    int *joints, njoint;       // links; NULL: all joints, of `posture` but free ones
+} scene_reward;
+
 typedef enum scene_camera_type { CAMERA_ORBIT, CAMERA_TRACK, CAMERA_FIRST_PERSON } scene_camera_type;
 
 /// Where pictures are taken from. NAN: not given.
@@ -346,6 +375,8 @@ struct ctn_scene {
     int seed;                       // of it
     scene_spread
         *spread[SAMPLES];  // [nlink], every degree of freedom of a joint alike; gravity, current [3]; NULL: nothing is drawn
+    scene_reward *reward;
+    int nreward;
     int64_t grid;                   // worlds after which the grids start again, 1 without
     scene_file *files;              // every file read, [0].path = path
     int nfile;
@@ -386,6 +417,9 @@ motor_traits scene_motor_traits(const scene_motor *motor);
 const char *signal_words(const scene_signal *signal, char text[64]);
 /// How many numbers the sensors of a scene have together.
 int scene_sensor_numbers(const ctn_scene *scene);
+
+/// "progress", "speed", ...
+const char *reward_term_name(reward_term term);
 
 /// "orbit", "track" or "first-person".
 const char *camera_type_name(scene_camera_type type);

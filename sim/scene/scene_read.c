@@ -41,6 +41,7 @@ enum top_key {
     TOP_DURATION,
     TOP_STATE,
     TOP_SAMPLE,
+    TOP_REWARD,
     TOP_CAMERA,
     TOP_CAMERAS,
     TOP_VIEW
@@ -55,8 +56,8 @@ static const key top_keys[] = {
     [TOP_GROUND] = {.name = "ground"},       [TOP_CONTACT] = {.name = "contact"},   [TOP_INTEGRATOR] = {.name = "integrator"},
     [TOP_DURATION] = {.name = "duration"},   [TOP_STATE] = {.name = "state"},       [TOP_SAMPLE] = {.name = "sample"},
     [TOP_OBSTACLES] = {.name = "obstacles"}, [TOP_TERRAIN] = {.name = "terrain"},   [TOP_CAMERA] = {.name = "camera"},
-    [TOP_CAMERAS] = {.name = "cameras"},     [TOP_VIEW] = {.name = "view"},         {.name = "record", .later = true},
-    {.name = "controller", .later = true},   {.name = "search", .later = true},
+    [TOP_CAMERAS] = {.name = "cameras"},     [TOP_REWARD] = {.name = "reward"},     [TOP_VIEW] = {.name = "view"},
+    {.name = "record", .later = true},       {.name = "controller", .later = true}, {.name = "search", .later = true},
 };
 enum { TOP_KEYS = sizeof top_keys / sizeof *top_keys };
 
@@ -302,6 +303,7 @@ bool read_source(source *s, const char *text, size_t length)
     if (v[TOP_FLUID]) ok = read_fluid(s, v[TOP_FLUID]) && ok;
     if (v[TOP_STATE]) ok = read_state(s, v[TOP_STATE]) && ok;
     if (v[TOP_SAMPLE]) ok = read_sample(s, v[TOP_SAMPLE]) && ok;
+    if (v[TOP_REWARD]) ok = read_reward(s, v[TOP_REWARD]) && ok;
     if (v[TOP_CAMERA] || v[TOP_CAMERAS]) ok = read_cameras(s, v[TOP_CAMERA], v[TOP_CAMERAS]) && ok;
     if (v[TOP_VIEW]) ok = read_view(s, v[TOP_VIEW]) && ok;
     return ok && s->r->errors.count == errors;
@@ -492,7 +494,7 @@ void ctn_scene_free(ctn_scene *scene)
     for (int i = 0; i < scene->nsensor; i++) free(scene->sensors[i].name);
     free(scene->sensors);
     free(scene->links), free(scene->loads), free(scene->motors), free(scene->fluid.drag), free(scene->fluid.added);
-    free(scene->files);
+    free(scene->files), free_reward(scene->reward, scene->nreward);
     for (int i = 0; i < scene->nmesh; i++) mesh_clear(&scene->meshes[i]->surface), free(scene->meshes[i]);
     free(scene->meshes);
     free_cameras(scene), free_signals(scene), free_contact(&scene->contact);

@@ -364,6 +364,10 @@ void check_starts(reader *r);
 /// Reads `sample:`, when all links are known.
 bool read_sample(source *s, const node *n);
 
+/// Reads `reward:`, when all links and motors are known: scene_reward.c. And frees terms [count].
+bool read_reward(source *s, const node *n);
+void free_reward(scene_reward *reward, int count);
+
 /// `springs:` and `forces:` on points of links, each may be NULL: scene_loads.c.
 bool read_loads(source *s, const node *springs, const node *forces);
 
