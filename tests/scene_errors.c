@@ -247,6 +247,68 @@ static const struct {
     {TOP("^record: []"), {"record: not available in this version"}},
     {TOP("^record: {}\n^controller: {}"), {"record: not available in this version", "controller: not available in this version"}},
 
+    // rewards
+    {TOP("reward: ^{}"), {"reward: expected a list of terms, found a mapping"}},
+    {TOP("reward: ^[]"), {"reward: expected at least one term, found none"}},
+    {TOP("reward: [^3, ^{term: posture}]"),
+     {"reward[0]: expected a term of the reward as a mapping of keys to values, found '3'",
+      "reward[1].weight: missing; what the term counts, below 0 for what is to be avoided"}},
+    {TOP("reward: [{term: posture, weight: ^0}]"),
+     {"reward[0].weight: expected a number other than 0, found '0'; leave the term out"}},
+    {TOP("reward: [^{weight: 1}]"), {"reward[0].term: missing; as progress, upright or effort"}},
+    {TOP("reward: [{term: ^progres, weight: 1}, {term: ^x, weight: ^.inf}, {term: posture, ^wieght: 1}]"),
+     {"reward[0].term: unknown 'progres'; did you mean 'progress'?", "reward[1].term: unknown 'x'; terms are progress, speed,",
+      "reward[1].weight: expected a finite number, found '.inf'", "reward[2].wieght: unknown key; did you mean 'weight'?"}},
+    {TOP("reward: [{term: effort, weight: 1, ^link: a}, {term: upright, weight: 1, link: a, ^point: [0, 0, 0]}, {term: progress, "
+         "weight: 1, of: com, ^target: 3}]\nmotors: [{joint: a, type: torque}]"),
+     {"reward[0].link: the term effort has none", "reward[1].point: the term upright has none",
+      "reward[2].target: the term progress has none"}},
+    {TOP("reward: [^{term: height, weight: 1}, ^{term: upright, weight: 1}, {term: height, weight: 1, link: ^ab}, {term: speed, "
+         "weight: 1, link: a, ^of: com}]"),
+     {"reward[0].link: missing; name the link, or `of: com` for the centre of mass of all",
+      "reward[1].link: missing; name the link", "reward[2].link: unknown link 'ab'; did you mean 'a'?",
+      "reward[3].of: stands beside `link`"}},
+    {TOP("reward: [{term: height, weight: 1, of: ^a}, {term: height, weight: 1, of: com, ^point: [1, 2, 3]}, {term: height, "
+         "weight: "
+         "1, link: a, point: ^[1, 2]}, {term: upright, weight: 1, ^of: com, link: a}]"),
+     {"reward[0].of: expected com, the centre of mass of all links, found 'a'", "reward[1].point: goes with a `link`",
+      "reward[2].point: expected 3 numbers, found 2", "reward[3].of: the term upright has none"}},
+    {LINKS "  - {name: a, mass: 0}\nreward: [{term: height, weight: 1, of: ^com}]\n",
+     {"reward[0].of: no link has a mass; name a `link`"}},
+    {TOP("reward: [{term: posture, weight: 1, from: ^-1}, {term: posture, weight: 1, to: ^0}, {term: posture, weight: 1, from: "
+         "2, "
+         "to: ^2}, {term: posture, weight: 1, when: ^late}]"),
+     {"reward[0].from: expected a number >= 0, found '-1'", "reward[1].to: expected a positive number, found '0'",
+      "reward[2].to: expected a time after `from` (2 s), found '2'", "reward[3].when: expected running or end, found 'late'"}},
+    {TOP("reward: [{term: smoothness, weight: 1, when: ^end}]\nmotors: [{joint: a, type: torque}]"),
+     {"reward[0].when: expected running: a state has no smoothness, only the way there has"}},
+    {TOP("reward: [{term: upright, weight: 1, link: a, axis: ^[0, 0, 0]}, ^{term: reach, weight: 1, link: a}, {term: reach, "
+         "weight: "
+         "1, link: a, target: ^3}, {term: speed, weight: 1, link: a, target: ^[1, 2, 3]}]"),
+     {"reward[0].axis: ", "reward[1].target: missing; the point of the world to be reached, [x, y, z] in m",
+      "reward[2].target: expected 3 numbers, found '3'", "reward[3].target: expected a number, found a list"}},
+    {TOP("reward: [{term: ^effort, weight: 1}, {term: ^energy, weight: 1, joints: [a]}, {term: ^smoothness, weight: 1}]"),
+     {"reward[0].term: the scene has no motors; give it some in `motors`", "reward[1].term: the scene has no motors",
+      "reward[2].term: the scene has no motors"}},
+    {TOP("motors: []\nreward: [{term: ^effort, weight: 1}]"),
+     {"reward[0].term: the scene has no motors; give it some in `motors`"}},
+    {TOP("motors: [{joint: a, type: ^torq}]\nreward: [{term: effort, weight: 1, joints: [a]}]"), {"motors[0].type: unknown 'torq'"}},
+    {LINKS A "  - {name: b, joint: ball, " MASS "}\n  - {name: c, parent: a, " MASS
+             "}\nmotors: [{joint: a, type: torque}]\nreward: "
+             "[{term: effort, weight: 1, joints: [a, ^b]}]\n",
+     {"reward[0].joints[1]: the joint of 'b' has no motor; give it one in `motors`, or leave it out"}},
+    {LINKS A "  - {name: c, parent: a, " MASS "}\nreward: [{term: posture, weight: 1, joints: [^c, a, ^a, ^d]}]\n",
+     {"reward[0].joints[0]: the joint of 'c' is fixed: it has no motion", "reward[0].joints[2]: 'a' is named twice",
+      "reward[0].joints[3]: unknown link 'd'"}},
+    {TOP("reward: [{term: posture, weight: 1, joints: ^a}, {term: posture, weight: 1, joints: ^[]}]"),
+     {"reward[0].joints: expected a list of links, whose joints count, found 'a'",
+      "reward[1].joints: expected at least one link, found none; without `joints` all count"}},
+    {TOP("reward: [^{term: alive, weight: 1, link: a}, {term: alive, weight: 1, link: a, above: 2, below: ^2}, {term: alive, "
+         "weight: 1, link: a, above: 1, ends: ^maybe}, {term: alive, weight: 1, ^of: com, link: a, above: 1}]"),
+     {"reward[0].above: missing; give the least height, `below` for the largest, or both, m",
+      "reward[1].below: expected a height over `above` (2 m), found '2'", "reward[2].ends: expected true or false",
+      "reward[3].of: the term alive has none"}},
+
     // sensors
     {TOP("sensors: ^{}"), {"sensors: expected a list of sensors, found a mapping"}},
     {TOP("sensors: [^{type: com}, ^{name: a}, {name: ^'', type: com}]"),

@@ -68,10 +68,13 @@ static const char text[] =
     "sample: {q: {all: {uniform: [0, 1]}, c.0: {grid: [0, 1, 2]}}, v: {a: {latin: [0, 1]}}, parameters: {damping: {all: {grid: "
     "[0, 1, 1]}}}}\n"
     "sensors: [{name: tip, type: imu, link: a, noise: 1}, {name: energy, type: energy}]\n"
+    "reward: [{term: posture, weight: 1, joints: [a, m]}, {term: upright, weight: 2, link: a}, {term: posture, weight: 3, "
+    "joints: "
+    "[m]}]\n"
     "cameras: [{name: side, azimuth: 3}, {name: up, type: track, link: a}]\n"
     "state: {v: []}\n";
 static const char part[] = "catena: 1\nlinks:\n  - {name: p, joint: {type: free, v0: [0, 0, 0, 0, 0, 0]}, " MASS "}\n"
-                           "sensors: [{name: com, type: com, link: p}]\n";
+                           "sensors: [{name: com, type: com, link: p}]\nreward: [{term: posture, weight: 1, joints: [p]}]\n";
 
 /// A model of MuJoCo with a part.
 static const char model[] =

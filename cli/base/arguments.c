@@ -40,6 +40,7 @@ const option_row options[OPTIONS] = {
     [OPT_OUT] = {"out", 'o', "FILE", NULL},
     [OPT_EVERY] = {"every", 0, "N", "record every N steps (default 1)"},
     [OPT_STRIDE] = {"stride", 0, "N", "write the state every N steps (default 1)"},
+    [OPT_GENERATIONS] = {"generations", 0, "N", "of the search, those before --resume among them (default: that of the scene's search section, or 100)"},
     [OPT_SEED] = {"seed", 0, "N", "of the random numbers (default: that of the scene's sample section, or 0)"},
     [OPT_STARTS] = {"starts", 0, "FILE", "initial states of the worlds: .csv, or .h5 with q and v, also of an earlier rollout"},
     [OPT_CONTROLS] = {"controls", 0, "FILE", "joint forces by step: .csv, or .h5 with tau, also by world"},

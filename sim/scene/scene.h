@@ -196,8 +196,17 @@ typedef struct scene_controller {
     double *scale;            // [nsensor], that they are divided by
     int hidden[2];            // widths of layers; 0: there is none
     double *parameters;       // NULL: they are not given
-    int line, column;
+    scene_place at, found;    // where it begins; where its parameters do, line 0: nowhere
 } scene_controller;
+
+/// `search:` (sim/scene/scene_search.c).
+typedef struct scene_search {
+    int population, generations, worlds, seed;  // population 0: as is usual; worlds: of each candidate
+    double sigma;                               // times the deviations of the controller's own
+    int restarts, covariance;                   // ctn_cma_restarts, ctn_cma_covariance
+    bool adapt_rates;
+    int line, column;
+} scene_search;
 
 /// How drag goes with the velocity.
 typedef enum drag_kind { DRAG_LINEAR, DRAG_QUADRATIC, DRAG_AS_PUBLISHED } drag_kind;
@@ -284,6 +293,35 @@ typedef struct scene_spread {
     int64_t stride;  // of a grid: worlds from one value to the next; the first degree of freedom's, the others follow
 } scene_spread;
 
+/// What a term of a reward is of: scene_reward.c has what each one may be told.
+typedef enum reward_term {
+    REWARD_PROGRESS,    // m, of a point along an axis since the start
+    REWARD_SPEED,       // m/s, of a point along an axis; with a target the square of what is missing, m^2/s^2
+    REWARD_HEIGHT,      // m, of a point; with a target likewise, m^2
+    REWARD_UPRIGHT,     // cosine between an axis of a link and up
+    REWARD_REACH,       // m, of a point from its target
+    REWARD_POSTURE,     // rad^2 or m^2, of joints from where the scene starts
+    REWARD_EFFORT,      // N^2 m^2 or N^2, of what motors give along joints
+    REWARD_ENERGY,      // W, of their power, whatever its sign
+    REWARD_SMOOTHNESS,  // squares of the rates of what motors are told
+    REWARD_ALIVE,       // 1 while a link is between two heights
+    REWARD_TERMS
+} reward_term;
+
+/// A term of `reward:`.
+typedef struct scene_reward {
+    reward_term term;
+    double weight;
+    bool at_end;               // of the last state, else over time
+    double from, to;           // s
+    int link;                  // -1: of the centre of mass of all links, or of none
+    double point[3], axis[3];  // m, link frame; a unit vector, of the world, or of `upright` of the link
+    double target[3];          // m/s, m, of `reach` a point of the world; [0] NAN: none
+    double above, below;       // m, or infinite
+    bool ends;                 // where it is not alive the world's episode ends
+    int *joints, njoint;       // links; NULL: all joints, of `posture` but free ones
+} scene_reward;
+
 typedef enum scene_camera_type { CAMERA_ORBIT, CAMERA_TRACK, CAMERA_FIRST_PERSON } scene_camera_type;
 
 /// Where pictures are taken from. NAN: not given.
@@ -359,12 +397,15 @@ struct ctn_scene {
     scene_sensor *sensors;
     int nsensor;
     scene_controller controller;
+    scene_search search;
     scene_fluid fluid;
     scene_contact contact;
     bool sampled;                   // there is a section `sample:`
     int seed;                       // of it
     scene_spread
         *spread[SAMPLES];  // [nlink], every degree of freedom of a joint alike; gravity, current [3]; NULL: nothing is drawn
+    scene_reward *reward;
+    int nreward;
     int64_t grid;                   // worlds after which the grids start again, 1 without
     scene_file *files;              // every file read, [0].path = path
     int nfile;
@@ -410,6 +451,9 @@ int scene_controller_parameters(const ctn_scene *scene, const scene_controller *
 /// How many numbers a sensor of a scene has, and all of them together.
 int scene_sensor_size(const ctn_scene *scene, int sensor);
 int scene_sensor_numbers(const ctn_scene *scene);
+
+/// "progress", "speed", ...
+const char *reward_term_name(reward_term term);
 
 /// "orbit", "track" or "first-person".
 const char *camera_type_name(scene_camera_type type);

@@ -240,7 +240,7 @@ bool read_controller(source *s, const node *n)
     scene_controller *const to = s->includer ? &unused.controller : &scene->controller;
     const node *v[CONTROLLER_KEYS];
     bool ok = true;
-    *to = (scene_controller){.line = n->line, .column = n->column};
+    *to = (scene_controller){.at = {n->line, n->column}};
     if (!read_keys(s, n, "a controller", controller_keys, CONTROLLER_KEYS, v)) return false;
     if (!v[CONTROLLER_KEY_TYPE]) return missing_key(s, n, "type", "missing; controllers are sinusoids, spline, linear or tanh");
     if (!read_type(s, v[CONTROLLER_KEY_TYPE], &to->type)) return false;
@@ -259,6 +259,8 @@ bool read_controller(source *s, const node *n)
     if (types[to->type].keys & BIT(SENSORS) && ok) ok = read_inputs(s, n, v[CONTROLLER_KEY_SENSORS], to);
     if (v[CONTROLLER_KEY_SCALE] && ok) ok = read_each(s, v[CONTROLLER_KEY_SCALE], to->nsensor, POSITIVE, NULL, to->scale);
     if (v[CONTROLLER_KEY_HIDDEN]) ok = read_hidden(s, v[CONTROLLER_KEY_HIDDEN], to) && ok;
+    if (v[CONTROLLER_KEY_PARAMETERS])
+        to->found = (scene_place){v[CONTROLLER_KEY_PARAMETERS]->line, v[CONTROLLER_KEY_PARAMETERS]->column};
     if (v[CONTROLLER_KEY_PARAMETERS] && ok) ok = read_found(s, v[CONTROLLER_KEY_PARAMETERS], to);
     to->given = ok;
     if (s->includer) free_controller(to);

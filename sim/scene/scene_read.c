@@ -33,6 +33,7 @@ enum top_key {
     TOP_MOTORS,
     TOP_SENSORS,
     TOP_CONTROLLER,
+    TOP_SEARCH,
     TOP_FLUID,
     TOP_GROUND,
     TOP_OBSTACLES,
@@ -42,6 +43,7 @@ enum top_key {
     TOP_DURATION,
     TOP_STATE,
     TOP_SAMPLE,
+    TOP_REWARD,
     TOP_CAMERA,
     TOP_CAMERAS,
     TOP_VIEW
@@ -56,8 +58,9 @@ static const key top_keys[] = {
     [TOP_GROUND] = {.name = "ground"},       [TOP_CONTACT] = {.name = "contact"},   [TOP_INTEGRATOR] = {.name = "integrator"},
     [TOP_DURATION] = {.name = "duration"},   [TOP_STATE] = {.name = "state"},       [TOP_SAMPLE] = {.name = "sample"},
     [TOP_OBSTACLES] = {.name = "obstacles"}, [TOP_TERRAIN] = {.name = "terrain"},   [TOP_CAMERA] = {.name = "camera"},
-    [TOP_CAMERAS] = {.name = "cameras"},     [TOP_CONTROLLER] = {.name = "controller"}, [TOP_VIEW] = {.name = "view"},
-    {.name = "record", .later = true},       {.name = "search", .later = true},
+    [TOP_CAMERAS] = {.name = "cameras"},     [TOP_CONTROLLER] = {.name = "controller"},
+    [TOP_REWARD] = {.name = "reward"},       [TOP_SEARCH] = {.name = "search"},     [TOP_VIEW] = {.name = "view"},
+    {.name = "record", .later = true},
 };
 enum { TOP_KEYS = sizeof top_keys / sizeof *top_keys };
 
@@ -301,9 +304,11 @@ bool read_source(source *s, const char *text, size_t length)
     if (v[TOP_MOTORS]) ok = read_motors(s, v[TOP_MOTORS]) && ok;
     if (v[TOP_SENSORS]) ok = read_sensors(s, v[TOP_SENSORS]) && ok;
     if (v[TOP_CONTROLLER] && ok) ok = read_controller(s, v[TOP_CONTROLLER]);  // it goes by motors and sensors as they are
+    if (v[TOP_SEARCH]) ok = read_search(s, v[TOP_SEARCH]) && ok;
     if (v[TOP_FLUID]) ok = read_fluid(s, v[TOP_FLUID]) && ok;
     if (v[TOP_STATE]) ok = read_state(s, v[TOP_STATE]) && ok;
     if (v[TOP_SAMPLE]) ok = read_sample(s, v[TOP_SAMPLE]) && ok;
+    if (v[TOP_REWARD]) ok = read_reward(s, v[TOP_REWARD]) && ok;
     if (v[TOP_CAMERA] || v[TOP_CAMERAS]) ok = read_cameras(s, v[TOP_CAMERA], v[TOP_CAMERAS]) && ok;
     if (v[TOP_VIEW]) ok = read_view(s, v[TOP_VIEW]) && ok;
     return ok && s->r->errors.count == errors;
@@ -336,7 +341,7 @@ static bool start_scene(reader *r, const char *name, const char *text, size_t le
     scene->duration = -1, scene->floor = NAN;
     scene->grid = 1;
     scene->config = ctn_batch_config_default();
-    reset_contact(&scene->contact);
+    reset_contact(&scene->contact), reset_search(&scene->search);
     scene->defaults = SCENE_DEFAULTS;
     scene->path = reader_copy(r, name, strlen(name));
     return scene->path && add_file(r, name, text, length) == 0;
@@ -495,7 +500,7 @@ void ctn_scene_free(ctn_scene *scene)
     free(scene->sensors);
     free_controller(&scene->controller);
     free(scene->links), free(scene->loads), free(scene->motors), free(scene->fluid.drag), free(scene->fluid.added);
-    free(scene->files);
+    free(scene->files), free_reward(scene->reward, scene->nreward);
     for (int i = 0; i < scene->nmesh; i++) mesh_clear(&scene->meshes[i]->surface), free(scene->meshes[i]);
     free(scene->meshes);
     free_cameras(scene), free_signals(scene), free_contact(&scene->contact);

@@ -364,6 +364,10 @@ void check_starts(reader *r);
 /// Reads `sample:`, when all links are known.
 bool read_sample(source *s, const node *n);
 
+/// Reads `reward:`, when all links and motors are known: scene_reward.c. And frees terms [count].
+bool read_reward(source *s, const node *n);
+void free_reward(scene_reward *reward, int count);
+
 /// `springs:` and `forces:` on points of links, each may be NULL: scene_loads.c.
 bool read_loads(source *s, const node *springs, const node *forces);
 
@@ -382,6 +386,10 @@ const scene_table *read_table(source *s, const node *n);
 int table_column(const scene_table *t, const char *name);
 /// Reads `sensors:` on the file's links, whose motors are known: scene_sensors.c.
 bool read_sensors(source *s, const node *n);
+
+/// Reads `search:`; and what is usual without: scene_search.c.
+bool read_search(source *s, const node *n);
+void reset_search(scene_search *search);
 
 /// Reads `controller:`, when motors and sensors are known: scene_controller.c.
 bool read_controller(source *s, const node *n);

@@ -1,0 +1,256 @@
+/// Generations of candidates in worlds of a batch.
+#include "control/search_parts.h"
+
+#include "sim/base/status.h"
+#include "sim/model/controller.h"
+
+#include <catena/catena.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+// ---- playing
+
+static void close_play(play *p)
+{
+    ctn_batch_free(p->batch);
+    sampled_worlds_close(&p->sampled);
+    reward_close(p->reward);
+    free(p->q), free(p->v), free(p->u), free(p->time), free(p->total), free(p->stats), free(p->lost);
+    *p = (play){0};
+}
+
+/// Room for `worlds` worlds of a model by `cfg`, in whose steps the motors are told every `hold`.
+static ctn_status open_play(const ctn_scene *scene, const ctn_model *model, const ctn_batch_config *cfg, double duration,
+                            int worlds, int hold, play *p, ctn_error *err)
+{
+    const size_t w = (size_t)worlds, nq = (size_t)ctn_model_nq(model), nv = (size_t)ctn_model_nv(model);
+    ctn_batch_config own = *cfg;
+    *p = (play){.worlds = worlds, .hold = hold, .steps = lround(duration / cfg->dt)};
+    own.worlds = worlds;
+    const ctn_status status = sampled_worlds_open(&p->sampled, scene, model, scene->path, worlds, &own, err);
+    if (status != CTN_OK) return status;
+    if (!(p->batch = ctn_batch_create(model, &own, err)) || !(p->reward = reward_open(scene, model, worlds, err)))
+        return err->status;
+    p->q = malloc(w * nq * sizeof *p->q + 1), p->v = malloc(w * nv * sizeof *p->v + 1);
+    p->u = malloc(w * (size_t)ctn_model_ntarget(model) * sizeof *p->u + 1), p->time = malloc(w * sizeof *p->time);
+    p->total = malloc(w * sizeof *p->total), p->stats = malloc(w * sizeof *p->stats), p->lost = malloc(w * sizeof *p->lost);
+    if (p->q && p->v && p->u && p->time && p->total && p->stats && p->lost) return CTN_OK;
+    return fail(err, CTN_NO_MEMORY, "not enough memory for %d worlds of a search", worlds);
+}
+
+/// Puts all worlds at their beginning: `each` of them are drawn, alike for every candidate.
+static ctn_status start_play(play *p, const ctn_scene *scene, uint64_t seed, int each, ctn_error *err)
+{
+    sampled_worlds *const x = &p->sampled;
+    const size_t block = (size_t)each, nq = (size_t)ctn_model_nq(x->model), nv = (size_t)ctn_model_nv(x->model),
+                 own = (size_t)x->parameter_count;
+    const bool forced = ctn_sample_worlds(scene, x->model, seed, 0, each, each, x->q, x->v, x->tau, x->values);
+    for (size_t w = block; w < (size_t)p->worlds; w += block) {
+        memcpy(x->q + w * nq, x->q, block * nq * sizeof *x->q), memcpy(x->v + w * nv, x->v, block * nv * sizeof *x->v);
+        memcpy(x->tau + w * nv, x->tau, block * nv * sizeof *x->tau);
+        memcpy(x->values + w * own, x->values, block * own * sizeof *x->values);
+    }
+    ctn_batch_number_worlds(p->batch, seed, 0);
+    ctn_batch_set_force(p->batch, forced ? x->tau : NULL);
+    const ctn_status status = own ? ctn_batch_set_parameters(p->batch, x->values, err) : CTN_OK;
+    return status == CTN_OK ? ctn_batch_set_state(p->batch, x->q, x->v, 0, err) : status;
+}
+
+/// Plays all worlds from beginning to end, told by `parameters` [worlds][count]: what they earn goes into total.
+static ctn_status play_all(play *p, const ctn_scene *scene, uint64_t seed, int each, const double *parameters, ctn_error *err)
+{
+    ctn_status status = start_play(p, scene, seed, each, err);
+    if (status == CTN_OK) status = ctn_batch_set_controller(p->batch, parameters, err);
+    if (status != CTN_OK) return status;
+    const double dt = ctn_batch_configuration(p->batch)->dt;
+    ctn_batch_state(p->batch, p->q, p->v);
+    reward_begin(p->reward, p->q, p->v);
+    for (long done = 0; done < p->steps;) {
+        const int count = p->steps - done < p->hold ? (int)(p->steps - done) : p->hold;
+        status = ctn_batch_step(p->batch, count, p->stats, err);
+        if (status != CTN_OK && status != CTN_FROZEN) return status;
+        done += count;
+        for (int w = 0; w < p->worlds; w++)
+            p->time[w] = ctn_batch_time(p->batch, w), p->lost[w] = p->stats[w].frozen != CTN_RUNNING;
+        ctn_batch_state(p->batch, p->q, p->v), ctn_batch_targets(p->batch, p->u);
+        reward_step(p->reward, p->time, count * dt, p->q, p->v, p->u, p->lost);
+    }
+    reward_end(p->reward, p->total, NULL, NULL);
+    return CTN_OK;
+}
+
+/// The mean of what the worlds of a candidate earn.
+static double mean_of(const double *total, int each)
+{
+    double sum = 0;
+    for (int j = 0; j < each; j++) sum += total[j];
+    return sum / each;
+}
+
+// ---- the search
+
+static ctn_status check_scene(const ctn_scene *scene, const ctn_batch_config *cfg, double duration, ctn_error *err)
+{
+    const char *const path = scene->path;
+    if (!scene->controller.given)
+        return fail(err, CTN_BAD_SCENE, "%s: there is nothing to search for: the scene has no `controller`", path);
+    if (!scene->nreward) return fail(err, CTN_BAD_SCENE, "%s: there is nothing to go by: the scene has no `reward`", path);
+    if (cfg->adaptive) return fail(err, CTN_BAD_CONFIG, "%s: dt: a search takes steps of one size; give dt in seconds", path);
+    if (!(duration >= cfg->dt))
+        return fail(err, CTN_BAD_SCENE,
+                    "%s: duration: a search plays so many seconds; give the scene one of at least a step, or say it", path);
+    return CTN_OK;
+}
+
+/// Units in which all parameters are looked for alike; bounds in them.
+static bool open_cma(search *s, const scene_search *of, ctn_error *err)
+{
+    const model_controller *const c = s->model->controller;
+    const size_t n = (size_t)s->count;
+    double *const mean = malloc(3 * n * sizeof *mean), *const lower = mean + n, *const upper = lower + n;
+    ctn_cma_config cfg = ctn_cma_default_config(s->count);
+    if (!mean) return fail(err, CTN_NO_MEMORY, "not enough memory for a search"), false;
+    for (size_t k = 0; k < n; k++) {
+        s->unit[k] = c->sigma[k];
+        lower[k] = c->bounds[k][0] / s->unit[k], upper[k] = c->bounds[k][1] / s->unit[k];
+        mean[k] = fmin(fmax(c->start[k] / s->unit[k], lower[k]), upper[k]);
+    }
+    cfg.mean = mean, cfg.lower = lower, cfg.upper = upper, cfg.sigma = of->sigma;
+    cfg.population = of->population, cfg.seed = (uint64_t)of->seed;
+    cfg.restarts = (ctn_cma_restarts)of->restarts, cfg.covariance = (ctn_cma_covariance)of->covariance;
+    cfg.adapt_rates = of->adapt_rates;
+    s->cma = ctn_cma_create(&cfg, err);
+    free(mean);
+    return s->cma;
+}
+
+/// Room for as many candidates as this generation has.
+static ctn_status make_room(search *s, ctn_error *err)
+{
+    const int population = ctn_cma_population(s->cma);
+    const size_t n = (size_t)population, count = (size_t)s->count;
+    if (population == s->room) return CTN_OK;
+    const model_controller *const c = s->model->controller;
+    close_play(&s->play);
+    free(s->x), free(s->value), free(s->told);
+    s->x = malloc(n * count * sizeof *s->x), s->value = malloc(n * sizeof *s->value);
+    s->told = malloc(n * (size_t)s->each * count * sizeof *s->told);
+    s->room = 0;
+    if (!s->x || !s->value || !s->told) return fail(err, CTN_NO_MEMORY, "not enough memory for %d candidates", population);
+    const int hold = (int)fmax(1, floor(c->every / s->cfg.dt * (1 + 1e-9)));
+    const ctn_status status = open_play(s->scene, s->model, &s->cfg, s->duration, population * s->each, hold, &s->play, err);
+    if (status == CTN_OK) s->room = population;
+    return status;
+}
+
+search *search_open(ctn_scene *scene, const ctn_batch_config *cfg, double duration, ctn_error *err)
+{
+    if (check_scene(scene, cfg, duration, err) != CTN_OK) return NULL;
+    search *const s = calloc(1, sizeof *s);
+    if (!s) return fail(err, CTN_NO_MEMORY, "not enough memory for a search"), NULL;
+    s->scene = scene, s->cfg = *cfg, s->duration = duration, s->each = scene->search.worlds;
+    s->best = -INFINITY, s->mean = s->worst = NAN;
+    if (!(scene->controller.every > 0)) scene->controller.every = cfg->dt;  // so that smaller steps have the same controller
+    s->model = ctn_model_create(scene, err);
+    s->count = ctn_model_controller_parameters(s->model);
+    s->unit = calloc((size_t)s->count + 1, sizeof *s->unit), s->best_x = calloc((size_t)s->count + 1, sizeof *s->best_x);
+    if (s->model && (!s->unit || !s->best_x)) fail(err, CTN_NO_MEMORY, "not enough memory for a search");
+    else if (s->model && open_cma(s, &scene->search, err) && make_room(s, err) == CTN_OK) return s;
+    search_close(s);
+    return NULL;
+}
+
+void search_close(search *s)
+{
+    if (!s) return;
+    close_play(&s->play);
+    ctn_cma_free(s->cma), ctn_model_free(s->model);
+    free(s->unit), free(s->x), free(s->value), free(s->told), free(s->best_x);
+    free(s);
+}
+
+int search_parameters(const search *s) { return s->count; }
+int search_worlds(const search *s) { return ctn_cma_population(s->cma) * s->each; }
+
+search_state search_get_state(const search *s)
+{
+    const ctn_cma_state c = ctn_cma_get_state(s->cma);
+    return (search_state){.generation = (long)c.generations,
+                          .evaluations = (long)c.evaluations,
+                          .best = s->best,
+                          .mean = s->mean,
+                          .worst = s->worst,
+                          .lost = s->lost,
+                          .sigma = c.sigma,
+                          .ratio = sqrt(c.condition),
+                          .over = c.stop != CTN_CMA_RUNS};
+}
+
+/// What worlds are drawn by in a generation.
+static uint64_t draw_of(const search *s, int64_t generation)
+{
+    return ((uint64_t)s->scene->search.seed << 32) + (uint64_t)generation;
+}
+
+/// What the candidates of a generation have earned.
+static void judge(search *s, int population)
+{
+    int told = 0;
+    double sum = 0;
+    s->worst = INFINITY;
+    for (int k = 0; k < population; k++) {
+        const double earned = mean_of(s->play.total + (size_t)k * (size_t)s->each, s->each);
+        s->value[k] = -earned;
+        if (isnan(earned)) {
+            s->lost++;
+            continue;
+        }
+        told++, sum += earned, s->worst = fmin(s->worst, earned);
+        if (earned <= s->best) continue;
+        s->best = earned;
+        memcpy(s->best_x, s->x + (size_t)k * (size_t)s->count, (size_t)s->count * sizeof *s->best_x);
+    }
+    s->mean = told ? sum / told : NAN;
+    if (!told) s->worst = NAN;
+}
+
+ctn_status search_step(search *s, ctn_error *err)
+{
+    const int64_t generation = ctn_cma_get_state(s->cma).generations;
+    const size_t count = (size_t)s->count;
+    ctn_status status = make_room(s, err);
+    if (status == CTN_OK) status = ctn_cma_ask(s->cma, s->x, err);
+    if (status != CTN_OK) return status;
+    const int population = s->room;
+    for (size_t k = 0; k < (size_t)population * count; k++) s->x[k] *= s->unit[k % count];
+    for (size_t w = 0; w < (size_t)population * (size_t)s->each; w++)
+        memcpy(s->told + w * count, s->x + w / (size_t)s->each * count, count * sizeof *s->told);
+    status = play_all(&s->play, s->scene, draw_of(s, generation), s->each, s->told, err);
+    if (status != CTN_OK) return status;
+    judge(s, population);
+    return ctn_cma_tell(s->cma, s->value, NULL, err);
+}
+
+ctn_status search_best(const search *s, double *parameters, ctn_error *err)
+{
+    if (!isfinite(s->best)) return fail(err, CTN_BAD_ARGUMENT, "no candidate has earned a number so far");
+    memcpy(parameters, s->best_x, (size_t)s->count * sizeof *parameters);
+    return CTN_OK;
+}
+
+ctn_status search_value(const search *s, const double *parameters, int parts, double *value, ctn_error *err)
+{
+    ctn_batch_config cfg = s->cfg;
+    play p;
+    double *const told = malloc((size_t)s->each * (size_t)s->count * sizeof *told + 1);
+    if (!told) return fail(err, CTN_NO_MEMORY, "not enough memory");
+    cfg.dt /= parts;
+    for (int j = 0; j < s->each; j++) memcpy(told + (size_t)j * (size_t)s->count, parameters, (size_t)s->count * sizeof *told);
+    ctn_status status = open_play(s->scene, s->model, &cfg, s->duration, s->each, s->play.hold * parts, &p, err);
+    if (status == CTN_OK) status = play_all(&p, s->scene, draw_of(s, 0), s->each, told, err);
+    if (status == CTN_OK) *value = mean_of(p.total, s->each);
+    close_play(&p);
+    free(told);
+    return status;
+}

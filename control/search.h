@@ -1,0 +1,58 @@
+/// The search for the parameters of a scene's controller: candidates of CMA-ES (catena/cma.h), each in some worlds from beginning to
+/// end, and what these earn (control/reward.h).
+///
+/// All candidates of a generation are the worlds of one batch, candidate after candidate; worlds j of all of them are drawn alike by
+/// the scene's `sample`, anew in each generation (common random numbers). The value of a candidate is the mean of what its worlds
+/// earn; one of them that is frozen, or earns what is no number, makes it the last. The same bits for any number of threads, and
+/// after any resume.
+#ifndef CATENA_CONTROL_SEARCH_H
+#define CATENA_CONTROL_SEARCH_H
+
+#include "sim/scene/scene.h"
+
+#include <catena/cma.h>
+#include <catena/model.h>
+
+/// A search in progress. One thread at a time may use it.
+typedef struct search search;
+
+/// Of the scene, whose controller is told at least once a step of `cfg`; `duration` (s) is the length of an episode. Nothing is kept
+/// of `cfg`. NULL on error: CTN_BAD_SCENE names what the scene lacks; others as ctn_batch_create and ctn_cma_create.
+search *search_open(ctn_scene *scene, const ctn_batch_config *cfg, double duration, ctn_error *err);
+void search_close(search *s);  // NULL is allowed
+
+int search_parameters(const search *s);  // of the controller
+int search_worlds(const search *s);      // of a generation
+
+/// Where it is.
+typedef struct search_state {
+    long generation, evaluations;  // made
+    double best;                   // the most that a candidate has earned, -inf: none has
+    double mean, worst;            // of the last generation's candidates, but for those that are lost
+    long lost;                     // candidates, of all generations, that are: frozen, or no number
+    double sigma, ratio;           // of CMA-ES: step size, the longest over the shortest axis
+    bool over;                     // CMA-ES has come to its end
+} search_state;
+
+search_state search_get_state(const search *s);
+
+/// Makes a generation. CTN_INTERRUPTED by cfg->interrupt: it is as before.
+ctn_status search_step(search *s, ctn_error *err);
+
+/// The best parameters so far [count]; and the mean of the search. CTN_BAD_ARGUMENT: there is none.
+ctn_status search_best(const search *s, double *parameters, ctn_error *err);
+
+/// What parameters earn in the search's first worlds, in steps that are `parts` times as small, the controller told as before: the
+/// mean over its worlds, NaN if one is frozen. CTN_NO_MEMORY and errors of steps.
+ctn_status search_value(const search *s, const double *parameters, int parts, double *value, ctn_error *err);
+
+/// All that its future depends on, into a file, which is replaced whole; and back: CTN_BAD_ARGUMENT for that of another scene,
+/// method, or search. CTN_IO with the file's name.
+ctn_status search_save(const search *s, const char *path, ctn_error *err);
+ctn_status search_restore(search *s, const char *path, ctn_error *err);
+
+/// The scene's text with these parameters in its controller, after a first line of comment `about`; the caller frees it. NULL, with
+/// CTN_BAD_SCENE, where they are written otherwise than as [ ... ].
+char *search_scene(const ctn_scene *scene, const double *parameters, int count, const char *about, ctn_error *err);
+
+#endif

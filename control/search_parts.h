@@ -1,0 +1,38 @@
+/// A search, for the files that make, save and restore it.
+#ifndef CATENA_CONTROL_SEARCH_PARTS_H
+#define CATENA_CONTROL_SEARCH_PARTS_H
+
+#include "control/reward.h"
+#include "control/search.h"
+#include "sim/runs/sampled_worlds.h"
+
+/// Worlds that are played together, from beginning to end.
+typedef struct {
+    ctn_batch *batch;
+    sampled_worlds sampled;
+    reward *reward;
+    int worlds, hold;  // steps between two times that motors are told
+    long steps;
+    double *q, *v, *u, *time, *total;
+    ctn_step_stats *stats;
+    bool *lost;
+} play;
+
+struct search {
+    ctn_scene *scene;
+    ctn_model *model;
+    ctn_batch_config cfg;
+    ctn_cma *cma;
+    play play;
+    int count, each;  // parameters; worlds of a candidate
+    double duration;
+    double *unit;       // [count], sigma of each: CMA-ES looks in these units
+    double *x, *value;  // [population][count], [population]
+    double *told;       // [worlds][count]
+    int room;           // candidates that there is room for
+    double best, mean, worst;
+    double *best_x;  // [count], NaN: none
+    long lost;
+};
+
+#endif

@@ -1,0 +1,153 @@
+/// Searches on the disk: checkpoints, and scenes with what was found.
+#include "control/search.h"
+
+#include "control/search_parts.h"
+#include "sim/base/status.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+// ---- checkpoints
+
+/// What a checkpoint begins with; then the best parameters, then what CMA-ES saves.
+typedef struct {
+    char magic[16];
+    uint64_t of;  // scene, method and episode, hashed
+    uint64_t count, size;
+    double best, mean, worst;
+    int64_t lost;
+    uint64_t checksum;  // of all that follows and, with 0 here, of this
+} saved_search;
+
+static const char magic[16] = "catena search 1";
+
+static uint64_t identity_of(const search *s)
+{
+    const ctn_scene *const scene = s->scene;
+    const ctn_batch_config *const c = &s->cfg;
+    const double numbers[] = {c->method, c->order, c->stages, c->rho, c->dt, c->solver, c->tolerance, s->duration};
+    XXH64_hash_t h = XXH3_64bits(numbers, sizeof numbers);
+    for (int k = 0; k < scene->nfile; k++) h = XXH3_64bits_withSeed(scene->files[k].text, scene->files[k].length, h);
+    return h;
+}
+
+static uint64_t checksum_of(saved_search head, const char *rest, size_t size)
+{
+    head.checksum = 0;
+    return XXH3_64bits_withSeed(rest, size, XXH3_64bits(&head, sizeof head));
+}
+
+ctn_status search_save(const search *s, const char *path, ctn_error *err)
+{
+    const size_t own = (size_t)s->count * sizeof(double), state = ctn_cma_saved_bytes(s->cma), size = own + state;
+    char *const rest = malloc(size), *const fresh = malloc(strlen(path) + 5);
+    saved_search head = {.of = identity_of(s),
+                         .count = (uint64_t)s->count,
+                         .size = size,
+                         .best = s->best,
+                         .mean = s->mean,
+                         .worst = s->worst,
+                         .lost = s->lost};
+    ctn_status status = rest && fresh ? CTN_OK : fail(err, CTN_NO_MEMORY, "not enough memory for a checkpoint");
+    if (status == CTN_OK) {
+        memcpy(head.magic, magic, sizeof magic), memcpy(rest, s->best_x, own);
+        status = ctn_cma_save(s->cma, rest + own, state, err);
+    }
+    if (status == CTN_OK) {
+        head.checksum = checksum_of(head, rest, size);
+        strcat(strcpy(fresh, path), ".new");
+        FILE *const f = fopen(fresh, "wb");
+        bool good =
+            f && fwrite(&head, sizeof head, 1, f) == 1 && fwrite(rest, size, 1, f) == 1 && !fflush(f) && !fsync(fileno(f));
+        if (f && fclose(f)) good = false;
+        if (!good || rename(fresh, path)) status = fail(err, CTN_IO, "%s: cannot be written: %s", path, strerror(errno));
+    }
+    free(rest), free(fresh);
+    return status;
+}
+
+ctn_status search_restore(search *s, const char *path, ctn_error *err)
+{
+    const size_t own = (size_t)s->count * sizeof(double), most = 1u << 31;
+    saved_search head;
+    FILE *const f = fopen(path, "rb");
+    if (!f) return fail(err, CTN_IO, "%s: cannot be read: %s", path, strerror(errno));
+    char *rest = NULL;
+    ctn_status status = CTN_OK;
+    if (fread(&head, sizeof head, 1, f) != 1 || memcmp(head.magic, magic, sizeof magic) || head.size < own || head.size > most)
+        status = fail(err, CTN_BAD_ARGUMENT, "%s: this is no checkpoint of a search, or only its beginning", path);
+    else if (head.of != identity_of(s) || head.count != (uint64_t)s->count)
+        status = fail(
+            err, CTN_BAD_ARGUMENT,
+            "%s: the checkpoint belongs to another scene, method, step or duration: take these, or begin anew without --resume",
+            path);
+    else if (!(rest = malloc(head.size))) status = fail(err, CTN_NO_MEMORY, "not enough memory for a checkpoint");
+    else if (fread(rest, head.size, 1, f) != 1 || checksum_of(head, rest, head.size) != head.checksum)
+        status = fail(err, CTN_BAD_ARGUMENT, "%s: the checkpoint is damaged", path);
+    if (status == CTN_OK) status = ctn_cma_restore(s->cma, rest + own, head.size - own, err);
+    if (status == CTN_OK) {
+        memcpy(s->best_x, rest, own);
+        s->best = head.best, s->mean = head.mean, s->worst = head.worst, s->lost = (long)head.lost;
+    }
+    fclose(f), free(rest);
+    return status;
+}
+
+// ---- scenes
+
+/// Where a line and a column (from 1) of a text are.
+static const char *place_in(const char *text, scene_place at)
+{
+    for (int line = 1; line < at.line && text; line++) {
+        text = strchr(text, '\n');
+        if (text) text++;
+    }
+    return text ? text + at.column - 1 : NULL;
+}
+
+/// "[...]" of numbers that read back as they are.
+static char *list_of(const double *x, int count)
+{
+    enum { NUMBER = 26 };
+    char *const text = malloc((size_t)count * NUMBER + 3), *to = text;
+    if (!text) return NULL;
+    *to++ = '[';
+    for (int k = 0; k < count; k++) to += sprintf(to, k ? ", %.17g" : "%.17g", x[k]);
+    *to++ = ']', *to = 0;
+    return text;
+}
+
+char *search_scene(const ctn_scene *scene, const double *parameters, int count, const char *about, ctn_error *err)
+{
+    const char *const text = scene->files[0].text, *from, *to;
+    const scene_controller *const c = &scene->controller;
+    const char *before = "", *after = "";
+    char gap[128] = "";
+    if (c->found.line) {
+        from = place_in(text, c->found), to = from && *from == '[' ? strchr(from, ']') : NULL;
+        if (!to)
+            return fail(err, CTN_BAD_SCENE,
+                        "%s:%d: controller.parameters: write them as a list in brackets, which can be replaced", scene->path,
+                        c->found.line),
+                   NULL;
+        to++;
+    } else {
+        from = to = place_in(text, c->at);
+        if (!from) return fail(err, CTN_BAD_SCENE, "%s: the controller is not where it was", scene->path), NULL;
+        before = "parameters: ";
+        if (*from == '{') from++, to++, after = ", ";
+        else snprintf(gap, sizeof gap, "\n%*s", c->at.column - 1, ""), after = gap;
+    }
+    char *const list = list_of(parameters, count);
+    const size_t length = strlen(text) + (list ? strlen(list) : 0) + strlen(about) + strlen(before) + strlen(after) + 8;
+    char *const made = list ? malloc(length) : NULL;
+    if (made) snprintf(made, length, "# %s\n%.*s%s%s%s%s", about, (int)(from - text), text, before, list, after, to);
+    else fail(err, CTN_NO_MEMORY, "not enough memory for a scene");
+    free(list);
+    return made;
+}
