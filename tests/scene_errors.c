@@ -163,7 +163,7 @@ static const struct {
     {TOP("^gravty: [0, 0, 0]"), {"gravty: unknown key; did you mean 'gravity'?"}},
     {TOP("^weight: 3"),
      {"weight: unknown key; a scene has: catena, name, gravity, inertias, defaults, include, urdf, mjcf, links, springs, forces, "
-      "gaits, motors, sensors, fluid, ground, obstacles, terrain, contact, integrator, duration, "
+      "gaits, motors, sensors, controller, search, fluid, ground, obstacles, terrain, contact, integrator, duration, "
       "state"}},
     {TOP("^<<: {name: a}"), {"<<: unknown key"}},
     {TOP("name: b\n^name: c"), {"name: given twice; first in line 4"}},
@@ -245,7 +245,6 @@ static const struct {
 
     // sections of later versions
     {TOP("^record: []"), {"record: not available in this version"}},
-    {TOP("^record: {}\n^controller: {}"), {"record: not available in this version", "controller: not available in this version"}},
 
     // rewards
     {TOP("reward: ^{}"), {"reward: expected a list of terms, found a mapping"}},
@@ -466,7 +465,16 @@ static const struct {
       "limit_stiffness.a: expected a positive number, found 0 as the least"}},
     {LINKS "  - {name: a, joint: fixed, " MASS "}\nsample: {force: {^a: {uniform: [0, 1]}}}\n",
      {"force.a: the joint of this link is fixed: there is nothing to draw"}},
-    {TOP("^controller: {}\n^search: {}"), {"controller: not available in this version", "search: not available in this version"}},
+    {TOP("controller: ^{}"), {"controller.type: missing; controllers are sinusoids, spline, linear or tanh"}},
+    {TOP("controller: {type: ^tan}"), {"controller.type: unknown 'tan'; did you mean 'tanh'?"}},
+    {TOP("controller: ^{type: linear, range: [0, 1]}"), {"controller.sensors: missing; a list of names, or all"}},
+    {TOP("controller: {type: linear, range: [0, 1], sensors: all, ^knots: 4}"),
+     {"controller.knots: a controller of the type linear has none"}},
+    {TOP("controller: ^{type: linear, range: [0, 1], sensors: all}"),
+     {"controller: there is nothing to tell: the scene has no `motors`"}},
+    {TOP("search: {population: ^1, sigma: ^0, restarts: ^all}"),
+     {"search.population: expected a whole number from 2", "search.sigma: expected a positive number",
+      "search.restarts: expected none, ipop or bipop"}},
 
     // the ground and contact with it
     {TOP("ground: {^file: a.urdf}"), {"ground.file: unknown key; a ground has: height, normal"}},

@@ -16,7 +16,7 @@ START_TEST(statuses)
 {
     ck_assert_int_eq(status_of(TOP("")), CTN_OK);
     ck_assert_int_eq(status_of(TOP("wrong: 1")), CTN_BAD_SCENE);
-    ck_assert_int_eq(status_of(TOP("search: []\nrecord: {}")), CTN_UNAVAILABLE);
+    ck_assert_int_eq(status_of(TOP("record: {}")), CTN_UNAVAILABLE);
     ck_assert_int_eq(status_of(TOP("integrator: {method: collocation, order: 4}")), CTN_OK);
     ck_assert_int_eq(status_of(TOP("integrator: {method: radau, dt: 0}")), CTN_BAD_SCENE);
     ck_assert_int_eq(status_of(TOP("integrator: {dt: 0}")), CTN_BAD_SCENE);

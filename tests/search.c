@@ -1,0 +1,288 @@
+/// Searches for controllers: what they find, that they go on with the same bits, and what they refuse.
+#include "control/search.h"
+#include "tests/command.h"
+#include "tests/suite.h"
+
+#include <catena/catena.h>
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/// A slider on a servo, that is to be at 0.3 m in the end, and to have gone there with little effort.
+#define SLIDER                                                                                                                   \
+    "catena: 1\ngravity: [0, 0, 0]\nlinks:\n"                                                                                    \
+    "  - {name: a, joint: {type: prismatic, axis: [1, 0, 0], damping: 1}, mass: 1, inertia: [1, 1, 1, 0, 0, 0]}\n"               \
+    "motors: [{joint: a, type: position, kp: 50, kd: 10}]\n"                                                                     \
+    "integrator: {method: radau, dt: 0.02}\nduration: 1\n"
+#define SPLINE "controller: {type: spline, knots: 3, period: 4, range: [-1, 1], every: 0.04}\n"
+#define REACH "reward: [{term: reach, link: a, target: [0.3, 0, 0], weight: -1}]\n"
+
+static ctn_scene *parse(const char *text)
+{
+    ctn_error err;
+    ctn_scene *const scene = ctn_scene_parse(text, strlen(text), "t.yaml", &err);
+    ck_assert_msg(scene != NULL, "%s", err.message);
+    return scene;
+}
+
+static search *open(ctn_scene *scene, const char *engine, int threads, ctn_error *err)
+{
+    ctn_batch_config cfg = ctn_scene_config(scene);
+    cfg.engine = engine, cfg.threads = threads;
+    return search_open(scene, &cfg, ctn_scene_duration(scene), err);
+}
+
+static search *opened(ctn_scene *scene, const char *engine, int threads)
+{
+    ctn_error err;
+    search *const s = open(scene, engine, threads, &err);
+    ck_assert_msg(s != NULL, "%s", err.message);
+    return s;
+}
+
+static void make(search *s, int generations)
+{
+    ctn_error err;
+    for (int g = 0; g < generations; g++) ck_assert_msg(search_step(s, &err) == CTN_OK, "%s", err.message);
+}
+
+enum { KNOTS = 3 };
+
+// ---- what it finds
+
+START_TEST(finds_what_is_asked_for)
+{
+    ctn_scene *const scene = parse(SLIDER SPLINE REACH "search: {seed: 3, population: 8}\n");
+    search *const s = opened(scene, NULL, 1);
+    double found[KNOTS], value;
+    ctn_error err;
+    ck_assert_int_eq(search_parameters(s), KNOTS);
+    ck_assert_int_eq(search_worlds(s), 8);
+    ck_assert_int_eq(search_best(s, found, &err), CTN_BAD_ARGUMENT);
+    make(s, 1);
+    const double first = search_get_state(s).best;
+    make(s, 39);
+    const search_state x = search_get_state(s);
+    ck_assert_int_eq((int)x.evaluations, 320);
+    ck_assert_double_gt(x.best, -1e-4);
+    ck_assert_double_lt(first, -1e-3);  // it was no accident
+    ck_assert_int_eq((int)x.lost, 0);
+    ck_assert_int_eq(search_best(s, found, &err), CTN_OK);
+    // its value is that of the candidate, and steps a tenth as long say about the same, as the controller is told as before
+    ck_assert_int_eq(search_value(s, found, 1, &value, &err), CTN_OK);
+    ck_assert_double_eq(value, x.best);
+    ck_assert_int_eq(search_value(s, found, 10, &value, &err), CTN_OK);
+    ck_assert_double_eq_tol(value, x.best, 1e-3);
+    search_close(s), ctn_scene_free(scene);
+}
+END_TEST
+
+/// The scene that is made of what is found is another one in its parameters alone, and earns the same.
+START_TEST(makes_a_scene)
+{
+    static const char *const written[] = {
+        SPLINE, "controller: {type: spline, parameters: [1, 2,\n  3], knots: 3, period: 4, range: [-1, 1], every: 0.04}\n",
+        "controller:\n  type: spline\n  knots: 3\n  period: 4\n  range: [-1, 1]\n  every: 0.04\n"};
+    char text[2000];
+    ctn_error err;
+    snprintf(text, sizeof text, "%s%s%s", SLIDER, written[_i], REACH);
+    ctn_scene *const scene = parse(text);
+    const double numbers[KNOTS] = {1.0 / 3, -0.1, 6.02e-23};
+    char *const made = search_scene(scene, numbers, KNOTS, "found", &err);
+    ck_assert_msg(made != NULL, "%s", err.message);
+    ck_assert_msg(strstr(made, "# found\ncatena: 1\n") == made, "%s", made);
+    ctn_scene *const found = parse(made);
+    ctn_model *const m = ctn_model_create(found, &err);
+    double start[KNOTS];
+    ck_assert_int_eq(ctn_model_controller_parameters(m), KNOTS);
+    ctn_model_controller(m, start, NULL, NULL);
+    ck_assert(!memcmp(start, numbers, sizeof start));
+    search *const a = opened(scene, NULL, 1), *const b = opened(found, NULL, 1);
+    double x, y;
+    ck_assert_int_eq(search_value(a, numbers, 1, &x, &err), CTN_OK);
+    ck_assert_int_eq(search_value(b, start, 1, &y, &err), CTN_OK);
+    ck_assert_double_eq(x, y);
+    search_close(a), search_close(b);
+    ctn_model_free(m), ctn_scene_free(found), ctn_scene_free(scene), free(made);
+}
+END_TEST
+
+START_TEST(writes_no_scene_that_it_would_spoil)
+{
+    ctn_error err;
+    ctn_scene *const scene = parse(SLIDER "controller:\n  type: spline\n  knots: 3\n  period: 4\n  range: [-1, 1]\n"
+                                          "  parameters:\n    - 1\n    - 2\n    - 3\n" REACH);
+    const double numbers[KNOTS] = {1, 2, 3};
+    ck_assert_ptr_null(search_scene(scene, numbers, KNOTS, "found", &err));
+    ck_assert_msg(strstr(err.message, "controller.parameters: write them as a list in brackets"), "%s", err.message);
+    ctn_scene_free(scene);
+}
+END_TEST
+
+// ---- bits
+
+#define SAMPLED "sample: {v: {a: {normal: [0, 0.3]}}, parameters: {mass_scale: {a: {uniform: [0.8, 1.2]}}}}\n"
+
+/// Engines, threads, and a pause with a checkpoint make no difference.
+START_TEST(same_bits)
+{
+    enter_scratch();
+    static const char *const engines[] = {"scalar", "avx2", "avx512"};
+    const char *const text = SLIDER SPLINE REACH SAMPLED "search: {seed: 3, population: 6, worlds: 3}\n";
+    ctn_scene *const scene = parse(text);
+    double best[KNOTS], other[KNOTS];
+    ctn_error err;
+    search *const s = opened(scene, "scalar", 1);
+    make(s, 10);
+    const search_state x = search_get_state(s);
+    ck_assert_int_eq(search_best(s, best, &err), CTN_OK);
+    for (int e = 0; e < 3; e++)
+        for (int threads = 1; threads < 3; threads++) {
+            search *const t = open(scene, engines[e], threads, &err);
+            if (!t) continue;  // a CPU without it
+            make(t, 4);
+            ck_assert_msg(search_save(t, "t.checkpoint", &err) == CTN_OK, "%s", err.message);
+            search_close(t);
+            search *const u = opened(scene, engines[e], threads);
+            ck_assert_msg(search_restore(u, "t.checkpoint", &err) == CTN_OK, "%s", err.message);
+            make(u, 6);
+            const search_state y = search_get_state(u);
+            ck_assert_int_eq(search_best(u, other, &err), CTN_OK);
+            ck_assert_msg(!memcmp(best, other, sizeof best) && x.best == y.best && x.mean == y.mean && x.sigma == y.sigma &&
+                              x.generation == y.generation,
+                          "%s, %d threads", engines[e], threads);
+            search_close(u);
+        }
+    search_close(s), ctn_scene_free(scene);
+    leave_scratch();
+}
+END_TEST
+
+/// Candidates are compared in the same worlds: two that are alike earn the same, and generations have other worlds.
+START_TEST(draws_worlds_in_common)
+{
+    ctn_scene *const scene = parse(SLIDER SPLINE REACH SAMPLED "search: {population: 4, worlds: 5, sigma: 1e-6}\n");
+    search *const s = opened(scene, NULL, 1);
+    make(s, 1);
+    const search_state a = search_get_state(s);
+    ck_assert_double_eq_tol(a.best, a.worst, 2e-6);
+    make(s, 1);
+    ck_assert_double_gt(fabs(search_get_state(s).mean - a.mean), 1e-5);
+    search_close(s), ctn_scene_free(scene);
+}
+END_TEST
+
+/// Worlds that freeze are counted, and never the best.
+START_TEST(counts_what_is_lost)
+{
+    ctn_error err;
+    double found[KNOTS];
+    ctn_scene *const scene = parse(
+        "catena: 1\nlinks:\n  - {name: a, joint: {type: prismatic, axis: [1, 0, 0]}, mass: 1, inertia: [1, 1, 1, 0, 0, 0]}\n"
+        "motors: [{joint: a, type: position, kp: 1e9, kd: 10}]\nintegrator: {method: semi-implicit, dt: 0.05}\nduration: "
+        "5\n" SPLINE REACH "search: {population: 4}\n");
+    search *const s = opened(scene, NULL, 1);
+    make(s, 2);
+    const search_state x = search_get_state(s);
+    ck_assert_int_eq((int)x.lost, 8);
+    ck_assert(isnan(x.mean) && x.best == -INFINITY);
+    ck_assert_int_eq(search_best(s, found, &err), CTN_BAD_ARGUMENT);
+    search_close(s), ctn_scene_free(scene);
+}
+END_TEST
+
+// ---- what it refuses
+
+START_TEST(refuses)
+{
+    static const struct {
+        const char *text, *says;
+    } bad[] = {
+        {SLIDER REACH, "t.yaml: there is nothing to search for: the scene has no `controller`"},
+        {SLIDER SPLINE, "t.yaml: there is nothing to go by: the scene has no `reward`"},
+        {"catena: 1\nlinks:\n  - {name: a, joint: {type: prismatic, axis: [1, 0, 0]}, mass: 1, inertia: [1, 1, 1, 0, 0, 0]}\n"
+         "motors: [{joint: a, type: position, kp: 50, kd: 10}]\n" SPLINE REACH,
+         "t.yaml: duration: a search plays so many seconds"}};
+    ctn_error err;
+    ctn_scene *const scene = parse(bad[_i].text);
+    ck_assert_ptr_null(open(scene, NULL, 1, &err));
+    ck_assert_msg(strstr(err.message, bad[_i].says), "%s", err.message);
+    ctn_scene_free(scene);
+}
+END_TEST
+
+START_TEST(refuses_other_checkpoints)
+{
+    enter_scratch();
+    ctn_error err;
+    ctn_scene *const scene = parse(SLIDER SPLINE REACH), *const other = parse(SLIDER SPLINE REACH "# other\n");
+    search *const s = opened(scene, NULL, 1), *const t = opened(other, NULL, 1);
+    make(s, 1);
+    ck_assert_int_eq(search_save(s, "s.checkpoint", &err), CTN_OK);
+    ck_assert_int_eq(search_restore(t, "s.checkpoint", &err), CTN_BAD_ARGUMENT);
+    ck_assert_msg(strstr(err.message, "s.checkpoint: the checkpoint belongs to another scene"), "%s", err.message);
+    ck_assert_int_eq(search_restore(s, "none.checkpoint", &err), CTN_IO);
+    FILE *const f = fopen("s.checkpoint", "r+b");
+    fseek(f, -3, SEEK_END), fputc('x', f), fclose(f);
+    ck_assert_int_eq(search_restore(s, "s.checkpoint", &err), CTN_BAD_ARGUMENT);
+    ck_assert_msg(strstr(err.message, "damaged"), "%s", err.message);
+    spit("s.checkpoint", "catena search");
+    ck_assert_int_eq(search_restore(s, "s.checkpoint", &err), CTN_BAD_ARGUMENT);
+    ck_assert_msg(strstr(err.message, "no checkpoint of a search"), "%s", err.message);
+    search_close(s), search_close(t), ctn_scene_free(scene), ctn_scene_free(other);
+    leave_scratch();
+}
+END_TEST
+
+// ---- the command
+
+START_TEST(the_command)
+{
+    enter_scratch();
+    spit("scene.yaml", SLIDER SPLINE REACH "search: {generations: 12, population: 6}\n");
+    outcome o = catena("search", "scene.yaml", "--out", "found.yaml");
+    ck_assert_msg(o.status == 0 && !*o.err, "%s%s", o.out, o.err);
+    ck_assert_msg(strstr(o.out, "generation 12 ") && strstr(o.out, "reward        "), "%s", o.out);
+    outcome_free(&o);
+    o = catena("run", "found.yaml", "--quiet");
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    outcome_free(&o);
+    // half of it, then the rest: the same scene
+    o = catena("search", "scene.yaml", "--out", "again.yaml", "--generations", "5", "--quiet");
+    ck_assert_msg(o.status == 0 && !*o.out, "%s%s", o.out, o.err);
+    outcome_free(&o);
+    o = catena("search", "scene.yaml", "--out", "again.yaml", "--resume");
+    ck_assert_msg(o.status == 0 && strstr(o.out, "generation 6 ") == o.out, "%s%s", o.out, o.err);
+    outcome_free(&o);
+    char *const a = slurp("found.yaml", NULL), *const b = slurp("again.yaml", NULL);
+    ck_assert_str_eq(a, b);
+    free(a), free(b);
+    o = catena("search", "scene.yaml", "--out", "other.yaml", "--resume");
+    ck_assert_msg(o.status == 2 && strstr(o.err, "--resume: other.yaml.checkpoint: cannot be read"), "%s", o.err);
+    outcome_free(&o);
+    o = catena("search", "scene.yaml");
+    ck_assert_msg(o.status == 2 && strstr(o.err, "--out is missing"), "%s", o.err);
+    outcome_free(&o);
+    o = catena("search", "scene.yaml", "--out", "scene.yaml");
+    ck_assert_msg(o.status == 2, "%s", o.err);
+    outcome_free(&o);
+    leave_scratch();
+}
+END_TEST
+
+int main(void)
+{
+    TCase *const t = tcase_create("all");
+    Suite *const suite = suite_create("search");
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, finds_what_is_asked_for);
+    tcase_add_loop_test(t, makes_a_scene, 0, 3);
+    tcase_add_test(t, writes_no_scene_that_it_would_spoil);
+    tcase_add_test(t, same_bits), tcase_add_test(t, draws_worlds_in_common), tcase_add_test(t, counts_what_is_lost);
+    tcase_add_loop_test(t, refuses, 0, 3);
+    tcase_add_test(t, refuses_other_checkpoints), tcase_add_test(t, the_command);
+    suite_add_tcase(suite, t);
+    return run_suite(suite);
+}
