@@ -347,6 +347,50 @@ START_TEST(tells_thrusters)
 }
 END_TEST
 
+#define ROD(name, place)                                                                                                         \
+    "  - {name: " name ", " place ", density: 1000, shapes: [{type: capsule, from: [0, 0, 0], to: [0.2, 0, 0], radius: "         \
+                                  "0.02}]}\n"
+#define HINGE "position: [0.2, 0, 0], joint: {type: revolute, axis: [0, 0, 1]}"
+
+/// Four equal links whose drag is the same in all directions, in proportion to their mass, swim nowhere, whatever they do: the drag
+/// on all of them is that on their centre of mass. Drag across rods alone drives them.
+START_TEST(swims_by_drag_across)
+{
+    char text[3000];
+    snprintf(text, sizeof text,
+             "catena: 1\ngravity: [0, 0, 0]\nlinks:\n" ROD("a", "joint: free") ROD("b", "parent: a, " HINGE)
+                 ROD("c", "parent: b, " HINGE) ROD(
+                     "d", "parent: c, " HINGE) "motors:\n"
+                                               "  - {joint: b, type: position, kp: 5, kd: 0.05}\n"
+                                               "  - {joint: c, type: position, kp: 5, kd: 0.05}\n"
+                                               "  - {joint: d, type: position, kp: 5, kd: 0.05}\n"
+                                               "fluid: {drag: {%s, law: linear}}\nsensors: [{name: com, type: com}, {name: tip, "
+                                               "type: position, link: a}]\n"
+                                               "controller: {type: sinusoids, frequency: [0.5, 2], range: [-40 deg, 40 deg],\n"
+                                               "  parameters: [1.5, 0, 0.6, 0, 0.1, 0.6, 0.2, 0, 0.5, 0.45]}\n"
+                                               "integrator: {method: radau, dt: 0.02, tolerance: 1e-13}\n",
+             _i ? "normal: 40, tangential: 4, over: axis" : "coefficient: 5, over: mass");
+    ctn_error err;
+    ctn_model_free(model), ctn_scene_free(scene);
+    scene = ctn_scene_parse(text, strlen(text), "t.yaml", &err);
+    ck_assert_msg(scene != NULL, "%s", err.message);
+    model = ctn_model_create(scene, &err);
+    ctn_batch *const b = batch_of(1, NULL, 1);
+    double before[6], now[6], far = 0, moved = 0;
+    ck_assert_int_eq(ctn_batch_sensors(b, before, &err), CTN_OK);
+    for (int k = 0; k < 250; k++) {
+        step(b, 1);
+        ck_assert_int_eq(ctn_batch_sensors(b, now, &err), CTN_OK);
+        for (int i = 0; i < 3; i++)
+            far = fmax(far, fabs(now[i] - before[i])), moved = fmax(moved, fabs(now[3 + i] - before[3 + i]));
+    }
+    ck_assert_double_gt(moved, 0.05);
+    if (_i) ck_assert_double_gt(far, 0.02);
+    else ck_assert_double_lt(far, 1e-9);
+    ctn_batch_free(b);
+}
+END_TEST
+
 START_TEST(refuses)
 {
     ctn_error err;
@@ -382,6 +426,7 @@ int main(void)
     tcase_add_test(t, tells_now_and_then), tcase_add_test(t, tells_as_parameters_do);
     tcase_add_loop_test(t, same_bits, 0, 2);
     tcase_add_test(t, goes_on_where_it_was), tcase_add_test(t, jumps_are_work), tcase_add_test(t, tells_thrusters);
+    tcase_add_loop_test(t, swims_by_drag_across, 0, 2);
     tcase_add_test(t, refuses);
     suite_add_tcase(suite, t);
     return run_suite(suite);
