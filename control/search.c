@@ -39,8 +39,9 @@ static ctn_status open_play(const ctn_scene *scene, const ctn_model *model, cons
     return fail(err, CTN_NO_MEMORY, "not enough memory for %d worlds of a search", worlds);
 }
 
-/// Puts all worlds at their beginning: `each` of them are drawn, alike for every candidate.
-static ctn_status start_play(play *p, const ctn_scene *scene, uint64_t seed, int each, ctn_error *err)
+/// Puts all worlds at their beginning, the first of which is number `first` of all: `each` of them are drawn, alike for every
+/// candidate.
+static ctn_status start_play(play *p, const ctn_scene *scene, uint64_t seed, int64_t first, int each, ctn_error *err)
 {
     sampled_worlds *const x = &p->sampled;
     const size_t block = (size_t)each, nq = (size_t)ctn_model_nq(x->model), nv = (size_t)ctn_model_nv(x->model),
@@ -51,16 +52,17 @@ static ctn_status start_play(play *p, const ctn_scene *scene, uint64_t seed, int
         memcpy(x->tau + w * nv, x->tau, block * nv * sizeof *x->tau);
         memcpy(x->values + w * own, x->values, block * own * sizeof *x->values);
     }
-    ctn_batch_number_worlds(p->batch, seed, 0);
+    ctn_batch_number_worlds(p->batch, seed, first);
     ctn_batch_set_force(p->batch, forced ? x->tau : NULL);
     const ctn_status status = own ? ctn_batch_set_parameters(p->batch, x->values, err) : CTN_OK;
     return status == CTN_OK ? ctn_batch_set_state(p->batch, x->q, x->v, 0, err) : status;
 }
 
 /// Plays all worlds from beginning to end, told by `parameters` [worlds][count]: what they earn goes into total.
-static ctn_status play_all(play *p, const ctn_scene *scene, uint64_t seed, int each, const double *parameters, ctn_error *err)
+static ctn_status play_all(play *p, const ctn_scene *scene, uint64_t seed, int64_t first, int each, const double *parameters,
+                           ctn_error *err)
 {
-    ctn_status status = start_play(p, scene, seed, each, err);
+    ctn_status status = start_play(p, scene, seed, first, each, err);
     if (status == CTN_OK) status = ctn_batch_set_controller(p->batch, parameters, err);
     if (status != CTN_OK) return status;
     const double dt = ctn_batch_configuration(p->batch)->dt;
@@ -125,32 +127,39 @@ static bool open_cma(search *s, const scene_search *of, ctn_error *err)
     return s->cma;
 }
 
+/// The first of a generation's candidates that are this process' own, and the one behind them.
+static int own_begin(const search *s, int population) { return share_of_rank(s->ranks, s->ranks->rank, population); }
+static int own_end(const search *s, int population) { return share_of_rank(s->ranks, s->ranks->rank + 1, population); }
+
 /// Room for as many candidates as this generation has.
 static ctn_status make_room(search *s, ctn_error *err)
 {
-    const int population = ctn_cma_population(s->cma);
+    const int population = ctn_cma_population(s->cma), own = own_end(s, population) - own_begin(s, population);
     const size_t n = (size_t)population, count = (size_t)s->count;
     if (population == s->room) return CTN_OK;
+    if (population < s->ranks->count)
+        return fail(err, CTN_BAD_CONFIG, "population: %d candidates are too few for %d processes; let mpirun start fewer",
+                    population, s->ranks->count);
     const model_controller *const c = s->model->controller;
     close_play(&s->play);
     free(s->x), free(s->value), free(s->told);
     s->x = malloc(n * count * sizeof *s->x), s->value = malloc(n * sizeof *s->value);
-    s->told = malloc(n * (size_t)s->each * count * sizeof *s->told);
+    s->told = malloc((size_t)own * (size_t)s->each * count * sizeof *s->told);
     s->room = 0;
     if (!s->x || !s->value || !s->told) return fail(err, CTN_NO_MEMORY, "not enough memory for %d candidates", population);
     const int hold = (int)fmax(1, floor(c->every / s->cfg.dt * (1 + 1e-9)));
-    const ctn_status status = open_play(s->scene, s->model, &s->cfg, s->duration, population * s->each, hold, &s->play, err);
+    const ctn_status status = open_play(s->scene, s->model, &s->cfg, s->duration, own * s->each, hold, &s->play, err);
     if (status == CTN_OK) s->room = population;
     return status;
 }
 
-search *search_open(ctn_scene *scene, const ctn_batch_config *cfg, double duration, ctn_error *err)
+search *search_open(ctn_scene *scene, const ctn_batch_config *cfg, double duration, ranks *all, ctn_error *err)
 {
     if (check_scene(scene, cfg, duration, err) != CTN_OK) return NULL;
     search *const s = calloc(1, sizeof *s);
     if (!s) return fail(err, CTN_NO_MEMORY, "not enough memory for a search"), NULL;
     s->scene = scene, s->cfg = *cfg, s->duration = duration, s->each = scene->search.worlds;
-    s->best = -INFINITY, s->mean = s->worst = NAN;
+    s->best = -INFINITY, s->mean = s->worst = NAN, s->ranks = all;
     if (!(scene->controller.every > 0)) scene->controller.every = cfg->dt;  // so that smaller steps have the same controller
     s->model = ctn_model_create(scene, err);
     s->count = ctn_model_controller_parameters(s->model);
@@ -193,14 +202,14 @@ static uint64_t draw_of(const search *s, int64_t generation)
     return ((uint64_t)s->scene->search.seed << 32) + (uint64_t)generation;
 }
 
-/// What the candidates of a generation have earned.
+/// What the candidates of a generation have earned, `value`, which becomes what CMA-ES makes small.
 static void judge(search *s, int population)
 {
     int told = 0;
     double sum = 0;
     s->worst = INFINITY;
     for (int k = 0; k < population; k++) {
-        const double earned = mean_of(s->play.total + (size_t)k * (size_t)s->each, s->each);
+        const double earned = s->value[k];
         s->value[k] = -earned;
         if (isnan(earned)) {
             s->lost++;
@@ -215,20 +224,38 @@ static void judge(search *s, int population)
     if (!told) s->worst = NAN;
 }
 
+/// Plays this process' candidates, and hears of the others.
+static ctn_status play_own(search *s, int64_t generation, ctn_error *err)
+{
+    const int population = s->room, begin = own_begin(s, population), end = own_end(s, population);
+    const size_t count = (size_t)s->count, each = (size_t)s->each;
+    for (size_t w = 0; w < (size_t)(end - begin) * each; w++)
+        memcpy(s->told + w * count, s->x + ((size_t)begin + w / each) * count, count * sizeof *s->told);
+    const ctn_status status =
+        play_all(&s->play, s->scene, draw_of(s, generation), (int64_t)begin * s->each, s->each, s->told, err);
+    for (int k = begin; k < end && status == CTN_OK; k++)
+        s->value[k] = mean_of(s->play.total + (size_t)(k - begin) * each, s->each);
+    return status;
+}
+
 ctn_status search_step(search *s, ctn_error *err)
 {
+    enum { WELL, INTERRUPTED, FAILED };
     const int64_t generation = ctn_cma_get_state(s->cma).generations;
     const size_t count = (size_t)s->count;
     ctn_status status = make_room(s, err);
     if (status == CTN_OK) status = ctn_cma_ask(s->cma, s->x, err);
+    for (size_t k = 0; status == CTN_OK && k < (size_t)s->room * count; k++) s->x[k] *= s->unit[k % count];
+    if (status == CTN_OK) status = play_own(s, generation, err);
+    const int own = status == CTN_OK            ? WELL
+                    : status == CTN_INTERRUPTED ? INTERRUPTED
+                                                : FAILED,
+              all = s->ranks->worst(s->ranks, own);
+    if (own == WELL && all == INTERRUPTED) return fail(err, CTN_INTERRUPTED, "another process was interrupted");
+    if (own == WELL && all == FAILED) return fail(err, CTN_UNAVAILABLE, "another process has failed");
     if (status != CTN_OK) return status;
-    const int population = s->room;
-    for (size_t k = 0; k < (size_t)population * count; k++) s->x[k] *= s->unit[k % count];
-    for (size_t w = 0; w < (size_t)population * (size_t)s->each; w++)
-        memcpy(s->told + w * count, s->x + w / (size_t)s->each * count, count * sizeof *s->told);
-    status = play_all(&s->play, s->scene, draw_of(s, generation), s->each, s->told, err);
-    if (status != CTN_OK) return status;
-    judge(s, population);
+    s->ranks->gather(s->ranks, s->value, s->room);
+    judge(s, s->room);
     return ctn_cma_tell(s->cma, s->value, NULL, err);
 }
 
@@ -248,7 +275,7 @@ ctn_status search_value(const search *s, const double *parameters, int parts, do
     cfg.dt /= parts;
     for (int j = 0; j < s->each; j++) memcpy(told + (size_t)j * (size_t)s->count, parameters, (size_t)s->count * sizeof *told);
     ctn_status status = open_play(s->scene, s->model, &cfg, s->duration, s->each, s->play.hold * parts, &p, err);
-    if (status == CTN_OK) status = play_all(&p, s->scene, draw_of(s, 0), s->each, told, err);
+    if (status == CTN_OK) status = play_all(&p, s->scene, draw_of(s, 0), 0, s->each, told, err);
     if (status == CTN_OK) *value = mean_of(p.total, s->each);
     close_play(&p);
     free(told);

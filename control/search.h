@@ -10,15 +10,18 @@
 
 #include "sim/scene/scene.h"
 
+#include "sim/runs/ranks.h"
+
 #include <catena/cma.h>
 #include <catena/model.h>
 
 /// A search in progress. One thread at a time may use it.
 typedef struct search search;
 
-/// Of the scene, whose controller is told at least once a step of `cfg`; `duration` (s) is the length of an episode. Nothing is kept
-/// of `cfg`. NULL on error: CTN_BAD_SCENE names what the scene lacks; others as ctn_batch_create and ctn_cma_create.
-search *search_open(ctn_scene *scene, const ctn_batch_config *cfg, double duration, ctn_error *err);
+/// Of the scene, whose controller is told at least once a step of `cfg`; `duration` (s) is the length of an episode. `all` processes
+/// share the candidates of each generation, and come to the same search. Nothing is kept of `cfg`; scene and `all` must last. NULL
+/// on error: CTN_BAD_SCENE names what the scene lacks; others as ctn_batch_create and ctn_cma_create.
+search *search_open(ctn_scene *scene, const ctn_batch_config *cfg, double duration, ranks *all, ctn_error *err);
 void search_close(search *s);  // NULL is allowed
 
 int search_parameters(const search *s);  // of the controller
@@ -36,7 +39,8 @@ typedef struct search_state {
 
 search_state search_get_state(const search *s);
 
-/// Makes a generation. CTN_INTERRUPTED by cfg->interrupt: it is as before.
+/// Makes a generation, together with the other processes. CTN_INTERRUPTED by cfg->interrupt, of any of them: it is as before. Where
+/// another one has failed, CTN_UNAVAILABLE.
 ctn_status search_step(search *s, ctn_error *err);
 
 /// The best parameters so far [count]; and the mean of the search. CTN_BAD_ARGUMENT: there is none.

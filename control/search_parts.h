@@ -23,7 +23,8 @@ struct search {
     ctn_model *model;
     ctn_batch_config cfg;
     ctn_cma *cma;
-    play play;
+    ranks *ranks;
+    play play;        // of this process' candidates
     int count, each;  // parameters; worlds of a candidate
     double duration;
     double *unit;       // [count], sigma of each: CMA-ES looks in these units

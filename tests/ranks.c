@@ -342,12 +342,51 @@ START_TEST(resumed_by_others)
 }
 END_TEST
 
+// ---- searches
+
+/// A search of a population over processes: the same scene in the end, bit by bit, and one checkpoint that any number goes on from.
+START_TEST(a_search)
+{
+    static const char text[] = "catena: 1\nlinks:\n"
+                               "  - {name: a, joint: {type: revolute, axis: [0, 1, 0]}, mass: 1, com: [0.3, 0, 0], inertia: "
+                               "[0.01, 0.03, 0.03, 0, 0, 0]}\n"
+                               "motors: [{joint: a, type: position, kp: 20, kd: 1}]\n"
+                               "sensors: [{name: angle, type: joint_position, joint: a, noise: 0.01}]\n"
+                               "controller: {type: linear, sensors: all, range: [-2, 2]}\n"
+                               "reward: [{term: upright, link: a, axis: [1, 0, 0], weight: 1}, {term: effort, weight: -0.001}]\n"
+                               "sample: {q: {a: {normal: [0, 0.5]}}}\nsearch: {generations: 8, population: 7, worlds: 2}\n"
+                               "integrator: {method: radau, dt: 0.02}\nduration: 1\n";
+    spit("search.yaml", text);
+    for (int ranks = 0; ranks <= 3; ranks++) {
+        char count[16], file[32];
+        snprintf(count, sizeof count, "%d", ranks), snprintf(file, sizeof file, "found%d.yaml", ranks);
+        const char *const alone[] = {CATENA_BINARY, "search", "search.yaml", "--out", file, "--threads", "1", NULL};
+        const char *const shared[] = {MPIRUN,  "-n", count, CATENA_MPI_BINARY, "search", "search.yaml", "--threads", "1",
+                                      "--out", file, NULL};
+        outcome o = catena_wait(program_start(ranks ? shared : alone));
+        ck_assert_msg(o.status == 0 && count_of(o.out, "generation ") == 8, "%s%s", o.out, o.err);
+        outcome_free(&o);
+        char *const one = slurp("found0.yaml", NULL), *const other = slurp(file, NULL);
+        ck_assert_str_eq(one, other);
+        free(one), free(other);
+    }
+    const char *const many[] = {MPIRUN,          "-n",          "3",        CATENA_MPI_BINARY,
+                                "search",        "search.yaml", "--out",    "found1.yaml",
+                                "--generations", "9",           "--resume", NULL};
+    outcome o = catena_wait(program_start(many));
+    ck_assert_msg(o.status == 0 && count_of(o.out, "generation 9 ") == 1 && count_of(o.out, "generation ") == 1, "%s%s", o.out,
+                  o.err);
+    outcome_free(&o);
+}
+END_TEST
+
 int main(void)
 {
     Suite *const suite = suite_create("ranks");
     TCase *const all = tcase_create("all");
     tcase_set_timeout(all, 300);
     tcase_add_checked_fixture(all, setup, teardown);
+    tcase_add_test(all, a_search);
     tcase_add_test(all, the_same_file);
     tcase_add_test(all, starts_and_controls);
     tcase_add_test(all, killed);

@@ -31,7 +31,9 @@ static search *open(ctn_scene *scene, const char *engine, int threads, ctn_error
 {
     ctn_batch_config cfg = ctn_scene_config(scene);
     cfg.engine = engine, cfg.threads = threads;
-    return search_open(scene, &cfg, ctn_scene_duration(scene), err);
+    static ranks alone;
+    alone = ranks_alone();
+    return search_open(scene, &cfg, ctn_scene_duration(scene), &alone, err);
 }
 
 static search *opened(ctn_scene *scene, const char *engine, int threads)

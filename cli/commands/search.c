@@ -2,6 +2,7 @@
 #include "cli/commands/commands.h"
 #include "cli/base/inputs.h"
 #include "cli/base/message.h"
+#include "cli/base/processes.h"
 #include "cli/base/setup.h"
 #include "cli/base/stop.h"
 #include "control/search.h"
@@ -60,17 +61,19 @@ static void print_generation(const asked *a, const search *s, long before, doubl
 }
 
 /// Generations up to the last one, each with a checkpoint.
-static int make_generations(const asked *a, search *s)
+static int make_generations(const asked *a, search *s, ranks *r)
 {
     ctn_error err;
     const long before = search_get_state(s).generation;
     const double began = clock_now();
     while (search_get_state(s).generation < a->generations && !search_get_state(s).over) {
         const ctn_status status = search_step(s, &err);
+        if (status == CTN_INTERRUPTED && r->rank) return EXIT_RUN;
         if (status == CTN_INTERRUPTED)
             return run_error("interrupted after %ld generations; --resume goes on from there", search_get_state(s).generation);
-        if (status != CTN_OK) return engine_error(&err);
-        if (search_save(s, a->checkpoint, &err) != CTN_OK) return status_error(&err, ""), EXIT_RUN;
+        int made = status == CTN_OK ? EXIT_OK : engine_error(&err);
+        if (made == EXIT_OK && !r->rank && search_save(s, a->checkpoint, &err) != CTN_OK) status_error(&err, ""), made = EXIT_RUN;
+        if (r->worst(r, made) != EXIT_OK) return EXIT_RUN;
         print_generation(a, s, before, clock_now() - began);
     }
     return EXIT_OK;
@@ -115,26 +118,43 @@ static int write_found(const asked *a, const search *s)
     return status;
 }
 
-static int search_main(const arguments *args)
+/// Of one of several processes.
+static int share_search(const arguments *args, asked *a, ranks *r)
 {
-    asked a = {0};
     ctn_error err;
-    int status = read_options(args, &a);
-    a.s.cfg.interrupt = stop_flag();
-    search *const s = status == EXIT_OK ? search_open(a.s.scene, &a.s.cfg, a.duration, &err) : NULL;
-    if (status == EXIT_OK && !s) status = status_error(&err, "");
-    if (s && args->value[OPT_RESUME]) {
-        if (search_restore(s, a.checkpoint, &err) != CTN_OK) status = status_error(&err, "--resume: ");
+    int status = EXIT_OK;
+    for (int turn = 0; turn < 2 && status == EXIT_OK; turn++) {  // rank 0 first: what is wrong for all is said once
+        if (turn == (r->rank > 0)) status = read_options(args, a);
+        status = r->worst(r, status);
     }
-    if (s && status == EXIT_OK) {
+    if (status != EXIT_OK) return status;
+    a->s.cfg.interrupt = stop_flag();
+    search *const s = search_open(a->s.scene, &a->s.cfg, a->duration, r, &err);
+    if (!s) status = r->rank ? EXIT_USAGE : status_error(&err, "");
+    else if (args->value[OPT_RESUME] && search_restore(s, a->checkpoint, &err) != CTN_OK)
+        status = r->rank ? EXIT_USAGE : status_error(&err, "--resume: ");
+    status = r->worst(r, status);
+    if (status == EXIT_OK) {
         catch_signals();
-        status = make_generations(&a, s);
-        if (status == EXIT_OK) status = write_found(&a, s);
+        status = make_generations(a, s, r);
+        if (status == EXIT_OK && !r->rank) status = write_found(a, s);
     }
     search_close(s);
+    return r->worst(r, status);
+}
+
+static int search_main(const arguments *args)
+{
+    arguments own = *args;
+    asked a = {0};
+    ranks r;
+    int status = processes_open(&r);
+    if (r.rank) own.value[OPT_QUIET] = "";
+    if (status == EXIT_OK) status = share_search(&own, &a, &r);
     setup_close(&a.s);
+    processes_close(&r);
     free(a.checkpoint);
-    return end_output(status);
+    return r.rank ? status : end_output(status);
 }
 
 const command command_search = {
@@ -149,7 +169,7 @@ const command command_search = {
              "side. The scene that is written has what was found in its controller; run, view, render and rollout open\n"
              "it. What it earns is told in its own steps and in a tenth of them.\n"
              "Each generation leaves a checkpoint beside the file, FILE.checkpoint, from which --resume goes on with the\n"
-             "same bits, also with more --generations.\n"
+             "same bits, also with more --generations. Processes that mpirun starts (of catena-mpi) share the candidates.\n"
              "Exit status: 0 success; 1 interrupted, or the file could not be written; 2 bad usage or a bad scene.\n",
     .takes = (TAKES_METHOD & ~TAKES(OPT_WORLDS)) | TAKES(OPT_DURATION) | TAKES(OPT_SEED) | TAKES(OPT_GENERATIONS) |
              TAKES(OPT_RESUME) | TAKES(OPT_OUT) | TAKES(OPT_QUIET),

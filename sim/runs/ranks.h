@@ -24,6 +24,9 @@ struct ranks {
     /// The worst of the faults of all, the larger the worse. Waits until all have called it.
     int (*worst)(ranks *r, int fault);
 
+    /// Makes x [n] whole in all processes: of each comes the part that is its own, share_of_rank(). Waits until all have called it.
+    void (*gather)(ranks *r, double *x, int n);
+
     /// Tells how far this process is, and puts what is known of all into `sum`, at other ranks than 0 with delay. Does not
     /// wait, but for some milliseconds when this process has ended. Returns whether all have, and know it: then there is
     /// nothing more to tell.
@@ -31,6 +34,9 @@ struct ranks {
 
     struct ranks_mail *mail;  // NULL: alone
 };
+
+/// Where the share of a rank of n things begins; it ends where that of the next one does.
+static inline int share_of_rank(const ranks *r, int rank, int n) { return (int)((long)n * rank / r->count); }
 
 /// One process that makes all worlds.
 ranks ranks_alone(void);

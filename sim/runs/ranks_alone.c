@@ -7,6 +7,11 @@ static int worst(ranks *r, int fault)
     return fault;
 }
 
+static void gather(ranks *r, double *x, int n)
+{
+    (void)r, (void)x, (void)n;
+}
+
 static bool share(ranks *r, const tally *own, tally *sum)
 {
     (void)r;
@@ -14,4 +19,4 @@ static bool share(ranks *r, const tally *own, tally *sum)
     return own->ended;
 }
 
-ranks ranks_alone(void) { return (ranks){.count = 1, .worst = worst, .share = share}; }
+ranks ranks_alone(void) { return (ranks){.count = 1, .worst = worst, .gather = gather, .share = share}; }

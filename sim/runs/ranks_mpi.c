@@ -85,10 +85,18 @@ static int worst(ranks *r, int fault)
     return all;
 }
 
+static void gather(ranks *r, double *x, int n)
+{
+    for (int k = 0; k < r->count && r->count > 1; k++) {
+        const int first = share_of_rank(r, k, n);
+        MPI_Bcast(x + first, share_of_rank(r, k + 1, n) - first, MPI_DOUBLE, k, MPI_COMM_WORLD);
+    }
+}
+
 ctn_status ranks_mpi_open(ranks *r, ctn_error *err)
 {
     int threads;
-    *r = (ranks){.worst = worst, .share = share};
+    *r = (ranks){.worst = worst, .gather = gather, .share = share};
     MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &threads);  // the batch has threads, but they do not call MPI
     MPI_Comm_rank(MPI_COMM_WORLD, &r->rank), MPI_Comm_size(MPI_COMM_WORLD, &r->count);
     if (r->count > 1) r->mail = calloc((size_t)r->count, sizeof *r->mail);
