@@ -92,6 +92,8 @@ static double mean_of(const double *total, int each)
 
 // ---- the search
 
+enum { MOST_EPISODE = 10000000 };  // steps
+
 static ctn_status check_scene(const ctn_scene *scene, const ctn_batch_config *cfg, double duration, ctn_error *err)
 {
     const char *const path = scene->path;
@@ -102,6 +104,9 @@ static ctn_status check_scene(const ctn_scene *scene, const ctn_batch_config *cf
     if (!(duration >= cfg->dt))
         return fail(err, CTN_BAD_SCENE,
                     "%s: duration: a search plays so many seconds; give the scene one of at least a step, or say it", path);
+    if (duration / cfg->dt > MOST_EPISODE)
+        return fail(err, CTN_BAD_SCENE, "%s: duration: %g s are too many steps for a search; the most are %g s", path, duration,
+                    MOST_EPISODE * cfg->dt);
     return CTN_OK;
 }
 
@@ -131,6 +136,8 @@ static bool open_cma(search *s, const scene_search *of, ctn_error *err)
 static int own_begin(const search *s, int population) { return share_of_rank(s->ranks, s->ranks->rank, population); }
 static int own_end(const search *s, int population) { return share_of_rank(s->ranks, s->ranks->rank + 1, population); }
 
+enum { MOST_HOLD = 100000000 };  // steps between two times that motors are told: more than an episode has
+
 /// Room for as many candidates as this generation has.
 static ctn_status make_room(search *s, ctn_error *err)
 {
@@ -147,7 +154,7 @@ static ctn_status make_room(search *s, ctn_error *err)
     s->told = malloc((size_t)own * (size_t)s->each * count * sizeof *s->told);
     s->room = 0;
     if (!s->x || !s->value || !s->told) return fail(err, CTN_NO_MEMORY, "not enough memory for %d candidates", population);
-    const int hold = (int)fmax(1, floor(c->every / s->cfg.dt * (1 + 1e-9)));
+    const int hold = (int)fmin(fmax(1, floor(c->every / s->cfg.dt * (1 + 1e-9))), MOST_HOLD);
     const ctn_status status = open_play(s->scene, s->model, &s->cfg, s->duration, own * s->each, hold, &s->play, err);
     if (status == CTN_OK) s->room = population;
     return status;
@@ -261,7 +268,9 @@ ctn_status search_step(search *s, ctn_error *err)
 
 ctn_status search_best(const search *s, double *parameters, ctn_error *err)
 {
-    if (!isfinite(s->best)) return fail(err, CTN_BAD_ARGUMENT, "no candidate has earned a number so far");
+    if (!isfinite(s->best))
+        return fail(err, CTN_BAD_ARGUMENT,
+                    "no candidate has earned a number: all have frozen; try smaller steps, radau, or narrower ranges");
     memcpy(parameters, s->best_x, (size_t)s->count * sizeof *parameters);
     return CTN_OK;
 }

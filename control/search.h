@@ -2,9 +2,9 @@
 /// end, and what these earn (control/reward.h).
 ///
 /// All candidates of a generation are the worlds of one batch, candidate after candidate; worlds j of all of them are drawn alike by
-/// the scene's `sample`, anew in each generation (common random numbers). The value of a candidate is the mean of what its worlds
-/// earn; one of them that is frozen, or earns what is no number, makes it the last. The same bits for any number of threads, and
-/// after any resume.
+/// the scene's `sample`, anew in each generation (common random numbers). Noise of sensors is each world's own. The value of a
+/// candidate is the mean of what its worlds earn; one of them that is frozen, or earns what is no number, makes it the last. The
+/// same bits for any number of threads and processes, and after any resume.
 #ifndef CATENA_CONTROL_SEARCH_H
 #define CATENA_CONTROL_SEARCH_H
 

@@ -4,6 +4,7 @@
 #include "control/search_parts.h"
 #include "sim/base/status.h"
 
+#include <catena/scene.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -30,7 +31,8 @@ static uint64_t identity_of(const search *s)
 {
     const ctn_scene *const scene = s->scene;
     const ctn_batch_config *const c = &s->cfg;
-    const double numbers[] = {c->method, c->order, c->stages, c->rho, c->dt, c->solver, c->tolerance, s->duration};
+    const double numbers[] = {c->method,         c->order,        c->stages,          c->rho,     c->dt, c->solver, c->tolerance,
+                              c->max_iterations, c->max_halvings, scene->search.seed, s->duration};
     XXH64_hash_t h = XXH3_64bits(numbers, sizeof numbers);
     for (int k = 0; k < scene->nfile; k++) h = XXH3_64bits_withSeed(scene->files[k].text, scene->files[k].length, h);
     return h;
@@ -82,10 +84,10 @@ ctn_status search_restore(search *s, const char *path, ctn_error *err)
     if (fread(&head, sizeof head, 1, f) != 1 || memcmp(head.magic, magic, sizeof magic) || head.size < own || head.size > most)
         status = fail(err, CTN_BAD_ARGUMENT, "%s: this is no checkpoint of a search, or only its beginning", path);
     else if (head.of != identity_of(s) || head.count != (uint64_t)s->count)
-        status = fail(
-            err, CTN_BAD_ARGUMENT,
-            "%s: the checkpoint belongs to another scene, method, step or duration: take these, or begin anew without --resume",
-            path);
+        status = fail(err, CTN_BAD_ARGUMENT,
+                      "%s: the checkpoint belongs to another scene, method, step, duration or seed: take these, or begin anew "
+                      "without --resume",
+                      path);
     else if (!(rest = malloc(head.size))) status = fail(err, CTN_NO_MEMORY, "not enough memory for a checkpoint");
     else if (fread(rest, head.size, 1, f) != 1 || checksum_of(head, rest, head.size) != head.checksum)
         status = fail(err, CTN_BAD_ARGUMENT, "%s: the checkpoint is damaged", path);
@@ -100,14 +102,25 @@ ctn_status search_restore(search *s, const char *path, ctn_error *err)
 
 // ---- scenes
 
-/// Where a line and a column (from 1) of a text are.
+/// Where a line and a column of characters (from 1) of a text in UTF-8 are.
 static const char *place_in(const char *text, scene_place at)
 {
     for (int line = 1; line < at.line && text; line++) {
         text = strchr(text, '\n');
         if (text) text++;
     }
-    return text ? text + at.column - 1 : NULL;
+    for (int column = 1; column < at.column && text && *text; column++) do
+            text++;
+        while ((*text & 0xc0) == 0x80);
+    return text;
+}
+
+/// Behind the bracket that ends a list of numbers, comments passed over; NULL: it does not end.
+static const char *end_of_list(const char *at)
+{
+    for (; *at && *at != ']'; at++)
+        if (*at == '#') at += strcspn(at, "\n") - 1;
+    return *at ? at + 1 : NULL;
 }
 
 /// "[...]" of numbers that read back as they are.
@@ -122,20 +135,32 @@ static char *list_of(const double *x, int count)
     return text;
 }
 
+/// Whether a text is a scene whose controller has these parameters.
+static bool is_as_found(const ctn_scene *scene, const char *text, const double *parameters, int count)
+{
+    ctn_error err;
+    ctn_scene *const made = ctn_scene_parse(text, strlen(text), scene->path, &err);
+    const double *const x = made ? made->controller.parameters : NULL;
+    bool same = x && scene_controller_parameters(made, &made->controller) == count;
+    for (int k = 0; k < count && same; k++) same = x[k] == parameters[k];
+    ctn_scene_free(made);
+    return same;
+}
+
 char *search_scene(const ctn_scene *scene, const double *parameters, int count, const char *about, ctn_error *err)
 {
-    const char *const text = scene->files[0].text, *from, *to;
+    static const char mark[] = "\xef\xbb\xbf";  // that some editors begin with
+    const char *const whole = scene->files[0].text, *const text = strncmp(whole, mark, 3) ? whole : whole + 3, *from, *to;
     const scene_controller *const c = &scene->controller;
     const char *before = "", *after = "";
     char gap[128] = "";
     if (c->found.line) {
-        from = place_in(text, c->found), to = from && *from == '[' ? strchr(from, ']') : NULL;
+        from = place_in(text, c->found), to = from && *from == '[' ? end_of_list(from) : NULL;
         if (!to)
             return fail(err, CTN_BAD_SCENE,
                         "%s:%d: controller.parameters: write them as a list in brackets, which can be replaced", scene->path,
                         c->found.line),
                    NULL;
-        to++;
     } else {
         from = to = place_in(text, c->at);
         if (!from) return fail(err, CTN_BAD_SCENE, "%s: the controller is not where it was", scene->path), NULL;
@@ -149,5 +174,11 @@ char *search_scene(const ctn_scene *scene, const double *parameters, int count, 
     if (made) snprintf(made, length, "# %s\n%.*s%s%s%s%s", about, (int)(from - text), text, before, list, after, to);
     else fail(err, CTN_NO_MEMORY, "not enough memory for a scene");
     free(list);
-    return made;
+    if (!made || is_as_found(scene, made, parameters, count)) return made;
+    free(made);
+    fail(err, CTN_BAD_SCENE,
+         "%s: what is found cannot be written into this text; give its controller a mapping of its own, and list "
+         "parameters in one line",
+         scene->path);
+    return NULL;
 }

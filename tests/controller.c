@@ -279,6 +279,59 @@ START_TEST(same_bits)
 }
 END_TEST
 
+/// Motors that the controller does not tell are told what their worlds say.
+START_TEST(leaves_others_alone)
+{
+    enum { WORLDS = 3 };
+    double values[WORLDS], q[WORLDS * NQ], u[WORLDS * NU], p[WORLDS * 2];
+    ctn_parameter list[NU];
+    ctn_error err;
+    load("controller: {type: spline, motors: [b], knots: 2, period: 1, range: [-1, 1]}\n");
+    ctn_batch_config cfg = ctn_scene_config(scene);
+    ctn_model_target_parameters(model, list);
+    cfg.worlds = WORLDS, cfg.parameters = list, cfg.parameter_count = 1;
+    ctn_batch *const b = ctn_batch_create(model, &cfg, &err);
+    ck_assert_msg(b != NULL, "%s", err.message);
+    for (int w = 0; w < WORLDS; w++) values[w] = 0.3 * (w + 1), p[2 * w] = p[2 * w + 1] = 0.1 * w;
+    ck_assert_int_eq(ctn_batch_set_controller(b, p, &err), CTN_OK);
+    ck_assert_int_eq(ctn_batch_set_parameters(b, values, &err), CTN_OK);
+    step(b, 20);
+    for (int w = 0; w < WORLDS; w++) values[w] += 0.05;
+    ck_assert_int_eq(ctn_batch_set_parameters(b, values, &err), CTN_OK);
+    step(b, 1);
+    ctn_batch_targets(b, u), ctn_batch_state(b, q, NULL);
+    for (int w = 0; w < WORLDS; w++) {
+        ck_assert_double_eq(u[w * NU], values[w]);
+        ck_assert_double_eq_tol(u[w * NU + 1], 0.1 * w, 1e-15);
+        if (w) ck_assert_double_gt(q[w * NQ], q[(w - 1) * NQ] + 0.01);
+    }
+    ctn_batch_free(b);
+}
+END_TEST
+
+/// Worlds that have made their steps are told nothing more, whoever goes on beside them.
+START_TEST(rests_at_horizons)
+{
+    double p[MOST * 7], u[2][MOST * NU];
+    uint64_t hash[2][MOST];
+    int horizon[MOST];
+    ctn_error err;
+    load(sinusoids(""));
+    for (int k = 0; k < MOST * 7; k++) p[k] = sines[k % 7] * (1 + 0.003 * k);
+    for (int w = 0; w < MOST; w++) horizon[w] = 5 + 3 * (w % 4);
+    for (int e = 0; e < 2; e++) {
+        ctn_batch *const b = batch_of(MOST, e ? NULL : "scalar", 1);
+        ck_assert_int_eq(ctn_batch_set_controller(b, p, &err), CTN_OK);
+        ck_assert_int_eq(ctn_batch_run(b, &(ctn_run){.steps = 20, .horizon = horizon}, NULL, &err), CTN_OK);
+        ctn_batch_targets(b, u[e]), ctn_batch_hashes(b, hash[e]);
+        for (int w = 0; w < MOST; w++)
+            ck_assert_double_eq_tol(u[e][w * NU], sine_at(p + 7 * w, 0, 0.01 * (horizon[w] - 1)), 1e-13);
+        ctn_batch_free(b);
+    }
+    ck_assert(!memcmp(u[0], u[1], sizeof u[0]) && !memcmp(hash[0], hash[1], sizeof hash[0]));
+}
+END_TEST
+
 /// A saved state has what motors were told; it goes on between two times that they are.
 START_TEST(goes_on_where_it_was)
 {
@@ -349,7 +402,7 @@ END_TEST
 
 #define ROD(name, place)                                                                                                         \
     "  - {name: " name ", " place ", density: 1000, shapes: [{type: capsule, from: [0, 0, 0], to: [0.2, 0, 0], radius: "         \
-                                  "0.02}]}\n"
+    "0.02}]}\n"
 #define HINGE "position: [0.2, 0, 0], joint: {type: revolute, axis: [0, 0, 1]}"
 
 /// Four equal links whose drag is the same in all directions, in proportion to their mass, swim nowhere, whatever they do: the drag
@@ -425,6 +478,7 @@ int main(void)
     tcase_add_loop_test(t, tells_networks, 0, 3);
     tcase_add_test(t, tells_now_and_then), tcase_add_test(t, tells_as_parameters_do);
     tcase_add_loop_test(t, same_bits, 0, 2);
+    tcase_add_test(t, leaves_others_alone), tcase_add_test(t, rests_at_horizons);
     tcase_add_test(t, goes_on_where_it_was), tcase_add_test(t, jumps_are_work), tcase_add_test(t, tells_thrusters);
     tcase_add_loop_test(t, swims_by_drag_across, 0, 2);
     tcase_add_test(t, refuses);

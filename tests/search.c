@@ -85,6 +85,9 @@ END_TEST
 START_TEST(makes_a_scene)
 {
     static const char *const written[] = {
+        "controller: {type: spline, parameters: [1, # no ] here\n  2, 3], knots: 3, period: 4, range: [-1, 1], every: 0.04}\n",
+        "controller: {type: spline, motors: [\"a\"], every: 0.04, # \xc3\xa4\n  knots: 3, period: 4, range: [-1, 1]}\n"
+        "camera: {target: a}\n",
         SPLINE, "controller: {type: spline, parameters: [1, 2,\n  3], knots: 3, period: 4, range: [-1, 1], every: 0.04}\n",
         "controller:\n  type: spline\n  knots: 3\n  period: 4\n  range: [-1, 1]\n  every: 0.04\n"};
     char text[2000];
@@ -267,6 +270,24 @@ START_TEST(the_command)
     o = catena("search", "scene.yaml");
     ck_assert_msg(o.status == 2 && strstr(o.err, "--out is missing"), "%s", o.err);
     outcome_free(&o);
+    // what is found can stand twice in another scene; what a controller drives may be braked, and is told so
+    spit("two.yaml", "catena: 1\ninclude: [{file: found.yaml, as: left}, {file: found.yaml, as: right}]\n");
+    o = catena("check", "two.yaml");
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    outcome_free(&o);
+    spit("braked.yaml", "catena: 1\nlinks:\n"
+                        "  - {name: a, joint: {type: revolute, axis: [0, 1, 0]}, mass: 1, com: [0.3, 0, 0], inertia: [0.01, "
+                        "0.03, 0.03, 0, 0, 0]}\n"
+                        "  - {name: b, parent: a, position: [0.6, 0, 0], joint: {type: revolute, axis: [0, 1, 0], v0: 20}, mass: "
+                        "1, com: [0.3, 0, 0],\n"
+                        "     inertia: [0.01, 0.03, 0.03, 0, 0, 0]}\n"
+                        "motors: [{joint: a, type: torque, effort: 1}, {joint: b, type: torque, effort: 1}]\n"
+                        "sensors: [{name: turn, type: joint_velocity, joint: b}]\n"
+                        "controller: {type: linear, sensors: all, range: [-1, 1], parameters: [0, 0.1, 0, 0.1]}\n"
+                        "integrator: {method: radau, stages: 1, dt: 0.05}\nduration: 2\n");
+    o = catena("run", "braked.yaml");
+    ck_assert_msg(o.status == 0 && strstr(o.err, "of the energy of motion a second"), "%d: %s%s", o.status, o.out, o.err);
+    outcome_free(&o);
     o = catena("search", "scene.yaml", "--out", "scene.yaml");
     ck_assert_msg(o.status == 2, "%s", o.err);
     outcome_free(&o);
@@ -280,7 +301,7 @@ int main(void)
     Suite *const suite = suite_create("search");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, finds_what_is_asked_for);
-    tcase_add_loop_test(t, makes_a_scene, 0, 3);
+    tcase_add_loop_test(t, makes_a_scene, 0, 5);
     tcase_add_test(t, writes_no_scene_that_it_would_spoil);
     tcase_add_test(t, same_bits), tcase_add_test(t, draws_worlds_in_common), tcase_add_test(t, counts_what_is_lost);
     tcase_add_loop_test(t, refuses, 0, 3);

@@ -9,6 +9,7 @@
 #include "sim/base/clock.h"
 #include "sim/base/new_file.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,21 @@ typedef struct {
     bool quiet;
 } asked;
 
+/// Whether two files lie in one folder.
+static bool same_folder(const char *a, const char *b)
+{
+    const char *const paths[] = {a, b};
+    char folder[2][PATH_MAX], *real[2];
+    for (int k = 0; k < 2; k++) {
+        const char *const slash = strrchr(paths[k], '/');
+        snprintf(folder[k], sizeof folder[k], "%.*s", slash ? (int)(slash - paths[k]) + 1 : 1, slash ? paths[k] : ".");
+        real[k] = realpath(folder[k], NULL);
+    }
+    const bool same = real[0] && real[1] && !strcmp(real[0], real[1]);
+    free(real[0]), free(real[1]);
+    return same;
+}
+
 static int read_options(const arguments *args, asked *a)
 {
     const int status = setup_open_to_step(args, &a->s);
@@ -37,10 +53,8 @@ static int read_options(const arguments *args, asked *a)
         !whole_option(args, OPT_GENERATIONS, 1, 100000000, &a->generations))
         return EXIT_USAGE;
     search->seed = (int)seed;
-    if (a->s.scene->nfile > 1 && strchr(a->out, '/'))
-        return usage_error(
-            "--out: the scene names other files by where they lie; give a name without folders, and begin the search "
-            "in the folder of the scene");
+    if (a->s.scene->nfile > 1 && !same_folder(a->out, a->s.scene->path))
+        return usage_error("--out: the scene names other files by where they lie; name a file in the folder of the scene");
     const int kept = keep_scene(OPT_OUT, a->out, a->s.scene);
     if (kept != EXIT_OK) return kept;
     a->checkpoint = malloc(strlen(a->out) + 12);
@@ -70,7 +84,9 @@ static int make_generations(const asked *a, search *s, ranks *r)
         const ctn_status status = search_step(s, &err);
         if (status == CTN_INTERRUPTED && r->rank) return EXIT_RUN;
         if (status == CTN_INTERRUPTED)
-            return run_error("interrupted after %ld generations; --resume goes on from there", search_get_state(s).generation);
+            return search_get_state(s).generation ? run_error("interrupted after %ld generations; --resume goes on from there",
+                                                              search_get_state(s).generation)
+                                                  : run_error("interrupted before the first generation was made");
         int made = status == CTN_OK ? EXIT_OK : engine_error(&err);
         if (made == EXIT_OK && !r->rank && search_save(s, a->checkpoint, &err) != CTN_OK) status_error(&err, ""), made = EXIT_RUN;
         if (r->worst(r, made) != EXIT_OK) return EXIT_RUN;
@@ -118,6 +134,18 @@ static int write_found(const asked *a, const search *s)
     return status;
 }
 
+/// Whether what is found can be written, before it is looked for.
+static int check_writing(const asked *a, const search *s)
+{
+    ctn_error err;
+    const int count = search_parameters(s);
+    double *const zero = calloc((size_t)count, sizeof *zero);
+    char *const text = zero ? search_scene(a->s.scene, zero, count, "", &err) : NULL;
+    const int status = text ? EXIT_OK : zero ? status_error(&err, "") : run_error("not enough memory");
+    free(zero), free(text);
+    return status;
+}
+
 /// Of one of several processes.
 static int share_search(const arguments *args, asked *a, ranks *r)
 {
@@ -133,6 +161,7 @@ static int share_search(const arguments *args, asked *a, ranks *r)
     if (!s) status = r->rank ? EXIT_USAGE : status_error(&err, "");
     else if (args->value[OPT_RESUME] && search_restore(s, a->checkpoint, &err) != CTN_OK)
         status = r->rank ? EXIT_USAGE : status_error(&err, "--resume: ");
+    if (s && status == EXIT_OK && !r->rank) status = check_writing(a, s);
     status = r->worst(r, status);
     if (status == EXIT_OK) {
         catch_signals();
@@ -169,7 +198,8 @@ const command command_search = {
              "side. The scene that is written has what was found in its controller; run, view, render and rollout open\n"
              "it. What it earns is told in its own steps and in a tenth of them.\n"
              "Each generation leaves a checkpoint beside the file, FILE.checkpoint, from which --resume goes on with the\n"
-             "same bits, also with more --generations. Processes that mpirun starts (of catena-mpi) share the candidates.\n"
+             "same bits, also with more --generations. Of --generations and --seed the defaults are those of `search:`. "
+             "Processes that mpirun starts (of catena-mpi) share the candidates.\n"
              "Exit status: 0 success; 1 interrupted, or the file could not be written; 2 bad usage or a bad scene.\n",
     .takes = (TAKES_METHOD & ~TAKES(OPT_WORLDS)) | TAKES(OPT_DURATION) | TAKES(OPT_SEED) | TAKES(OPT_GENERATIONS) |
              TAKES(OPT_RESUME) | TAKES(OPT_OUT) | TAKES(OPT_QUIET),

@@ -15,7 +15,10 @@
 
 struct batch_telling {
     int numbers;         // all targets
-    double *targets;     // [worlds][numbers], told last
+    bool *own;           // [numbers], whether the controller tells them; others are as worlds have them
+    int *column;         // [numbers], which of the parameters of worlds they are; -1: none
+    double *base;        // [numbers], those of the model
+    double *targets;     // [worlds][numbers + 1], told last; then whether the controller has told any
     double *kept;        // likewise, before a call that may be interrupted
     double *parameters;  // [worlds][count] of the scene's controller
     double *room;        // [threads][room of each]
@@ -42,7 +45,7 @@ static double bounded(double x)
     return x < 0 ? -t : x >= 0 ? t : x;
 }
 
-static double ramp_of(const model_controller *c, double time) { return time < c->ramp ? time / c->ramp : 1; }
+static double ramp_of(const model_controller *c, double time) { return time >= c->ramp ? 1 : time > 0 ? time / c->ramp : 0; }
 
 static void tell_sinusoids(const model_controller *c, const double *p, double time, double *u)
 {
@@ -117,13 +120,46 @@ static void tell(const model_controller *c, const double *p, double time, const 
 
 static double *targets_of(const ctn_batch *batch, int world)
 {
-    return batch->telling->targets + (size_t)world * (size_t)batch->telling->numbers;
+    return batch->telling->targets + (size_t)world * (size_t)(batch->telling->numbers + 1);
 }
 
-/// Those that the motors of the model have by themselves.
+/// What a motor is told in a world that the controller does not tell it.
+static double other_target(const ctn_batch *batch, int world, int k)
+{
+    const batch_telling *const t = batch->telling;
+    if (t->column[k] < 0) return t->base[k];
+    return batch->values[(size_t)world * (size_t)batch->cfg.parameter_count + (size_t)t->column[k]];
+}
+
 static void start_targets(const ctn_batch *batch)
 {
-    for (int w = 0; w < batch->cfg.worlds; w++) ctn_model_targets(batch->model, targets_of(batch, w));
+    const batch_telling *const t = batch->telling;
+    for (int w = 0; w < batch->cfg.worlds; w++) {
+        double *const u = targets_of(batch, w);
+        for (int k = 0; k < t->numbers; k++) u[k] = other_target(batch, w, k);
+        u[t->numbers] = 0;
+    }
+}
+
+/// Which targets are whose. False: no memory.
+static bool list_targets(const ctn_batch *batch, batch_telling *t)
+{
+    const model_controller *const c = batch->model->controller;
+    ctn_parameter *const list = calloc((size_t)t->numbers + 1, sizeof *list);
+    t->own = calloc((size_t)t->numbers + 1, sizeof *t->own), t->column = calloc((size_t)t->numbers + 1, sizeof *t->column);
+    t->base = calloc((size_t)t->numbers + 1, sizeof *t->base);
+    const bool room = list && t->own && t->column && t->base;
+    if (room) ctn_model_target_parameters(batch->model, list), ctn_model_targets(batch->model, t->base);
+    for (int i = 0; room && i < c->outputs; i++) t->own[c->target[i]] = true;
+    for (int k = 0; room && k < t->numbers; k++) {
+        t->column[k] = -1;
+        for (int i = 0; i < batch->cfg.parameter_count; i++) {
+            const ctn_parameter p = batch->cfg.parameters[i];
+            if (p.kind == list[k].kind && p.index == list[k].index) t->column[k] = i;
+        }
+    }
+    free(list);
+    return room;
 }
 
 bool batch_telling_open(ctn_batch *batch)
@@ -134,11 +170,11 @@ bool batch_telling_open(ctn_batch *batch)
     batch_telling *const t = batch->telling = calloc(1, sizeof *t);
     if (!t) return false;
     t->numbers = batch->model->ncontrol, t->room_size = room_of(c);
-    t->targets = calloc(worlds * (size_t)t->numbers + 1, sizeof *t->targets);
-    t->kept = batch->cfg.interrupt ? calloc(worlds * (size_t)t->numbers + 1, sizeof *t->kept) : NULL;
+    t->targets = calloc(worlds * ((size_t)t->numbers + 1), sizeof *t->targets);
+    t->kept = batch->cfg.interrupt ? calloc(worlds * ((size_t)t->numbers + 1), sizeof *t->kept) : NULL;
     t->parameters = calloc(worlds * (size_t)c->count + 1, sizeof *t->parameters);
     t->room = calloc(threads * t->room_size + 1, sizeof *t->room);
-    if (!t->targets || (batch->cfg.interrupt && !t->kept) || !t->parameters || !t->room) return false;
+    if (!t->targets || (batch->cfg.interrupt && !t->kept) || !t->parameters || !t->room || !list_targets(batch, t)) return false;
     start_targets(batch);
     for (size_t w = 0; w < worlds; w++)
         memcpy(t->parameters + w * (size_t)c->count, c->start, (size_t)c->count * sizeof *c->start);
@@ -149,7 +185,7 @@ void batch_telling_close(ctn_batch *batch)
 {
     batch_telling *const t = batch->telling;
     if (!t) return;
-    free(t->targets), free(t->kept), free(t->parameters), free(t->room);
+    free(t->own), free(t->column), free(t->base), free(t->targets), free(t->kept), free(t->parameters), free(t->room);
     free(t);
 }
 
@@ -157,10 +193,10 @@ size_t batch_telling_bytes(const ctn_batch *batch)
 {
     const batch_telling *const t = batch->telling;
     const model_controller *const c = batch->model->controller;
-    return t ? ((size_t)t->numbers * (t->kept ? 2 : 1) + (size_t)c->count) * sizeof(double) : 0;
+    return t ? (((size_t)t->numbers + 1) * (t->kept ? 2 : 1) + (size_t)c->count) * sizeof(double) : 0;
 }
 
-size_t batch_telling_numbers(const ctn_batch *batch) { return batch->telling ? (size_t)batch->telling->numbers : 0; }
+size_t batch_telling_numbers(const ctn_batch *batch) { return batch->telling ? (size_t)batch->telling->numbers + 1 : 0; }
 
 const double *batch_told(const ctn_batch *batch, int world) { return targets_of(batch, world); }
 
@@ -175,7 +211,7 @@ void batch_telling_keep(const ctn_batch *batch, bool back)
 {
     const batch_telling *const t = batch->telling;
     if (!t) return;
-    const size_t size = (size_t)batch->cfg.worlds * (size_t)t->numbers * sizeof *t->kept;
+    const size_t size = (size_t)batch->cfg.worlds * batch_telling_numbers(batch) * sizeof *t->kept;
     memcpy(back ? t->targets : t->kept, back ? t->kept : t->targets, size);
     if (back) batch_telling_load(batch);
 }
@@ -189,9 +225,16 @@ void batch_telling_restart(ctn_batch *batch)
 
 void batch_tell_lanes(const ctn_batch *batch, int block)
 {
+    const batch_telling *const t = batch->telling;
     const double *u[MOST_LANES];
-    if (!batch->telling) return;
-    rows_of(batch, block, batch->telling->targets, batch->telling->numbers, u);
+    if (!t) return;
+    for (int l = 0; l < worlds_in(batch, block); l++) {
+        const int w = block * batch->engine->lanes + l;
+        double *const x = targets_of(batch, w);
+        for (int k = 0; k < t->numbers; k++)
+            if (!t->own[k]) x[k] = other_target(batch, w, k);
+    }
+    rows_of(batch, block, t->targets, t->numbers + 1, u);
     batch->engine->model_tell(lanes_of(batch, block), u);
 }
 
@@ -202,7 +245,7 @@ void batch_telling_load(const ctn_batch *batch)
 
 bool batch_tells(const ctn_batch *batch) { return batch->telling; }
 
-void batch_tell_block(ctn_batch *batch, int thread, int block, const ctn_step_stats *made)
+void batch_tell_block(ctn_batch *batch, int thread, int block, const int *steps, const ctn_step_stats *made)
 {
     const batch_telling *const t = batch->telling;
     const model_controller *const c = batch->model->controller;
@@ -210,17 +253,21 @@ void batch_tell_block(ctn_batch *batch, int thread, int block, const ctn_step_st
     double time[MOST_LANES];
     bool due[MOST_LANES], any = false;
     for (int l = 0; l < count; l++) {
-        const bool begins = batch->clocks[first + l].steps + (made ? made[l].steps : 0) == 0;
+        const bool rests = !steps[l] || batch->clocks[first + l].frozen || (made && made[l].frozen);
+        const bool begins = targets_of(batch, first + l)[t->numbers] == 0;
         time[l] = time_after(batch, first + l, made ? &made[l] : NULL);
-        due[l] = begins || is_due(c, time[l], dt_of(batch, first + l)), any = any || due[l];
+        due[l] = !rests && (begins || is_due(c, time[l], dt_of(batch, first + l))), any = any || due[l];
     }
     if (!any) return;
     const double *const sensors = c->inputs ? batch_sense_block(batch, thread, block, time) : NULL;
     const size_t width = (size_t)ctn_model_sensor_numbers(batch->model);
-    for (int l = 0; l < count; l++)
-        if (due[l])
-            tell(c, t->parameters + (size_t)(first + l) * (size_t)c->count, time[l], sensors ? sensors + (size_t)l * width : NULL,
-                 targets_of(batch, first + l), t->room + (size_t)thread * t->room_size);
+    for (int l = 0; l < count; l++) {
+        double *const u = targets_of(batch, first + l);
+        if (!due[l]) continue;
+        tell(c, t->parameters + (size_t)(first + l) * (size_t)c->count, time[l], sensors ? sensors + (size_t)l * width : NULL, u,
+             t->room + (size_t)thread * t->room_size);
+        u[t->numbers] = 1;
+    }
     batch_tell_lanes(batch, block);
 }
 
@@ -253,7 +300,7 @@ void ctn_batch_targets(const ctn_batch *batch, double *u)
 {
     for (int w = 0; batch && u && w < batch->cfg.worlds; w++) {
         double *const to = u + (size_t)w * (size_t)batch->model->ncontrol;
-        if (batch->telling) memcpy(to, targets_of(batch, w), batch_telling_numbers(batch) * sizeof *to);
+        if (batch->telling) memcpy(to, targets_of(batch, w), (size_t)batch->model->ncontrol * sizeof *to);
         else ctn_model_targets(batch->model, to);
     }
 }

@@ -22,8 +22,8 @@ void batch_tell_lanes(const ctn_batch *batch, int block);
 void batch_telling_load(const ctn_batch *batch);  // of all blocks
 
 /// Whether motors are told before steps, which then are made one by one; tells those of a block, after `made` [lanes] in this call
-/// (NULL: it begins).
+/// (NULL: it begins); steps [lanes] that are to be made: worlds with none, and those that are frozen, are told nothing.
 bool batch_tells(const ctn_batch *batch);
-void batch_tell_block(ctn_batch *batch, int thread, int block, const ctn_step_stats *made);
+void batch_tell_block(ctn_batch *batch, int thread, int block, const int *steps, const ctn_step_stats *made);
 
 #endif

@@ -3,6 +3,7 @@
 #include "sim/batch/batch_controller.h"
 #include "sim/batch/batch_sensors.h"
 #include "sim/base/config.h"
+#include "sim/model/controller.h"
 #include "sim/base/status.h"
 
 #include <catena/hash.h>
@@ -70,6 +71,12 @@ uint64_t model_constants(const ctn_model *m)
             h = hash_numbers(h, (double[]){o->target[c], o->velocity[c], o->feedforward[c]}, 3);
             h = hash_numbers(h, (double[]){moves[0][c], moves[1][c], moves[2][c]}, 3);
         }
+    }
+    const model_controller *const c = m->controller;
+    if (c) {
+        h = hash_numbers(h, (double[]){c->type, c->outputs, c->inputs, c->count, c->layers, c->width[0], c->knots, c->period, c->ramp, c->every}, 10);
+        for (int i = 0; i < c->outputs; i++) h = hash_numbers(h, (double[]){c->target[i], c->range[i][0], c->range[i][1]}, 3);
+        for (int i = 0; i < c->inputs; i++) h = hash_numbers(h, (double[]){c->sensed[i], c->scale[i]}, 2);
     }
     for (int k = 0; k < m->nsignal; k++) {
         const ctn_signal *s = &m->signals[k];

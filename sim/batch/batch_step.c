@@ -103,7 +103,11 @@ static void advance_block(const stepping *job, int thread, int b, int at, int co
     int steps[MOST_LANES];
     engine_clock clock[MOST_LANES];
     bool forced = batch->forced;
-    if (count && batch_tells(batch)) batch_tell_block(batch, thread, b, at ? total : NULL);
+    for (int l = 0; l < worlds; l++) {
+        const int left = horizon_of(job, first + l) - at;
+        steps[l] = left < 0 ? 0 : left < count ? left : count;
+    }
+    if (count && batch_tells(batch)) batch_tell_block(batch, thread, b, steps, at ? total : NULL);
     if (count && asks(&job->run)) {
         const double *const rows = control_block(job, thread, b, at ? total : NULL);
         for (int l = 0; l < lanes; l++) tau[l] = rows + (size_t)(l < worlds ? l : worlds - 1) * nv;
@@ -116,8 +120,6 @@ static void advance_block(const stepping *job, int thread, int b, int at, int co
         forced = true;
     } else if (forced) rows_of(batch, b, batch->tau, batch->model->nv, tau);
     for (int l = 0; l < worlds; l++) {
-        const int left = horizon_of(job, first + l) - at;
-        steps[l] = left < 0 ? 0 : left < count ? left : count;
         clock[l] = clock_after(batch, first + l, at ? &total[l] : NULL);
         part[l].frozen = at ? total[l].frozen : (ctn_freeze)batch->clocks[first + l].frozen;
     }

@@ -214,7 +214,7 @@ ctn_model *model_of_motion(const ctn_model *m)
     *to = *m;
     to->bodies = (ctn_body *)(void *)(to + 1);
     to->nload = to->nspring = to->nforce = to->ndrag = to->ncontact = to->nbent = to->nsurface = to->nmotor = to->ncontrol = 0;
-    to->nwound = to->nsignal = to->nsensor = 0;
+    to->nwound = to->nsignal = to->nsensor = 0, to->controller = NULL;
     to->plane = to->passive = to->rubs = to->fast = to->slips = to->adds = to->driven = false;
     memset(to->gravity, 0, sizeof to->gravity);
     for (int i = 0; i < m->nbody; i++) {

@@ -76,6 +76,9 @@ static bool read_type(source *s, const node *n, controller_type *type)
     return bad_value(s, n, "unknown %s; controllers are sinusoids, spline, linear or tanh", found(n).text);
 }
 
+/// What a node holds, an empty list by that name.
+static excerpt found_list(const node *n) { return n->kind == NODE_SEQUENCE && !n->size ? (excerpt){"an empty list"} : found(n); }
+
 static bool is_all(const node *n) { return !n || (n->kind == NODE_SCALAR && n->plain && !strcmp(n->text, "all")); }
 
 /// The motors on the joints, or links, of a list: all of them where nothing, or `all`, is said.
@@ -90,7 +93,7 @@ static bool read_told_motors(source *s, const node *n, const node *list, scene_c
         return true;
     }
     if (list->kind != NODE_SEQUENCE || !list->size)
-        return bad_value(s, list, "expected a list of joints that have a motor, or all, found %s", found(list).text);
+        return bad_value(s, list, "expected a list of joints that have a motor, or all, found %s", found_list(list).text);
     bool ok = true;
     for (const node *entry = list->child; entry; entry = entry->next) {
         int link;
@@ -140,7 +143,10 @@ static bool read_pair(source *s, const node *n, value_unit unit, number_sign sig
 {
     const value_unit units[2] = {unit, unit};
     if (!read_quantities(s, n, 2, sign, units, x)) return false;
-    return x[0] < x[1] || bad_value(s, n, "expected [lo, hi] with lo below hi, found [%g, %g]", x[0], x[1]);
+    if (!(x[0] < x[1])) return bad_value(s, n, "expected [lo, hi] with lo below hi, found [%g, %g]", x[0], x[1]);
+    const double length = x[1] - x[0];
+    return (length > 1e-100 && length < 1e100) ||
+           bad_value(s, n, "expected [lo, hi] that are 1e-100 to 1e100 apart, found [%g, %g]", x[0], x[1]);
 }
 
 /// One pair for all motors, or one each.
@@ -180,7 +186,7 @@ static bool read_inputs(source *s, const node *n, const node *list, scene_contro
         return true;
     }
     if (list->kind != NODE_SEQUENCE || !list->size)
-        return bad_value(s, list, "expected a list of names of sensors, or all, found %s", found(list).text);
+        return bad_value(s, list, "expected a list of names of sensors, or all, found %s", found_list(list).text);
     bool ok = true;
     for (const node *entry = list->child; entry; entry = entry->next) {
         const char *name;
@@ -196,7 +202,7 @@ static bool read_inputs(source *s, const node *n, const node *list, scene_contro
 static bool read_hidden(source *s, const node *n, scene_controller *to)
 {
     if (n->kind != NODE_SEQUENCE || n->size < 1 || n->size > 2)
-        return bad_value(s, n, "expected the widths of one or two layers, as [16] or [16, 16], found %s", found(n).text);
+        return bad_value(s, n, "expected the widths of one or two layers, as [16] or [16, 16], found %s", found_list(n).text);
     bool ok = true;
     const node *at = n->child;
     for (int k = 0; k < n->size; k++, at = at->next) ok = read_whole(s, at, 1, MOST_HIDDEN, &to->hidden[k]) && ok;
@@ -236,8 +242,7 @@ int scene_controller_parameters(const ctn_scene *scene, const scene_controller *
 
 bool read_controller(source *s, const node *n)
 {
-    ctn_scene unused = {0}, *const scene = s->r->scene;
-    scene_controller *const to = s->includer ? &unused.controller : &scene->controller;
+    scene_controller unused, *const to = s->includer ? &unused : &s->r->scene->controller;
     const node *v[CONTROLLER_KEYS];
     bool ok = true;
     *to = (scene_controller){.at = {n->line, n->column}};
@@ -249,7 +254,8 @@ bool read_controller(source *s, const node *n)
             ok = bad_key(s, v[k], "a controller of the type %s has none", types[to->type].name);
         if (!v[k] && types[to->type].needs & 1u << k) ok = missing_key(s, n, controller_keys[k].name, "missing; %s", missing[k]);
     }
-    ok = ok && read_told_motors(s, n, v[CONTROLLER_KEY_MOTORS], to) && check_still(s, n, to);
+    if (s->includer || !ok) return ok;  // the motors and sensors of an included file have other numbers here
+    ok = read_told_motors(s, n, v[CONTROLLER_KEY_MOTORS], to) && check_still(s, n, to);
     if (ok) ok = read_ranges(s, v[CONTROLLER_KEY_RANGE], to);
     if (v[CONTROLLER_KEY_EVERY]) ok = read_number(s, v[CONTROLLER_KEY_EVERY], POSITIVE, &to->every) && ok;
     if (v[CONTROLLER_KEY_RAMP]) ok = read_number(s, v[CONTROLLER_KEY_RAMP], NOT_NEGATIVE, &to->ramp) && ok;
@@ -263,7 +269,6 @@ bool read_controller(source *s, const node *n)
         to->found = (scene_place){v[CONTROLLER_KEY_PARAMETERS]->line, v[CONTROLLER_KEY_PARAMETERS]->column};
     if (v[CONTROLLER_KEY_PARAMETERS] && ok) ok = read_found(s, v[CONTROLLER_KEY_PARAMETERS], to);
     to->given = ok;
-    if (s->includer) free_controller(to);
     return ok;
 }
 

@@ -43,5 +43,7 @@ bool read_search(source *s, const node *n)
     if (v[SEARCH_COVARIANCE])
         ok = read_word(s, v[SEARCH_COVARIANCE], covariances, 4, "auto, full, decoded or separable", &to->covariance) && ok;
     if (v[SEARCH_RATES]) ok = read_choice(s, v[SEARCH_RATES], "fixed", "adapted", &to->adapt_rates) && ok;
+    if (ok && to->adapt_rates && to->covariance == 2)
+        ok = bad_value(s, v[SEARCH_RATES], "adapted rates do not go with `covariance: decoded`; take full or separable");
     return ok;
 }
