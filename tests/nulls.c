@@ -225,6 +225,14 @@ static void batches(void)
     STATUS("block", ctn_batch_restore, batch, NULL, ctn_batch_saved_size(batch), err);
     NOTHING(ctn_batch_hashes, NULL, &hash);
     NOTHING(ctn_batch_hashes, batch, NULL);
+    double number[1];
+    NUMBER(0, ctn_model_controller_parameters, NULL);
+    NOTHING(ctn_model_controller, NULL, number, number, NULL);
+    NOTHING(ctn_model_controller, model, NULL, NULL, NULL);
+    STATUS("batch", ctn_batch_set_controller, NULL, number, err);
+    STATUS("parameters", ctn_batch_set_controller, batch, NULL, err);
+    NOTHING(ctn_batch_targets, NULL, number);
+    NOTHING(ctn_batch_targets, batch, NULL);
     NOTHING(ctn_step_stats_add, NULL, &stats);
     NOTHING(ctn_step_stats_add, &stats, NULL);
 }

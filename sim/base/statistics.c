@@ -79,7 +79,9 @@ const char *ctn_freeze_report(const ctn_model *model, const ctn_batch_config *cf
 void ctn_step_stats_add(ctn_step_stats *sum, const ctn_step_stats *next)
 {
     if (!sum || !next) return;
-    const double told = next->spring_before - sum->spring_after;  // by whoever moved a target, or a spring, between both
+    // what whoever moved a target, or a spring, between both has put in; less is rounding of sums in other orders
+    const double jump = next->spring_before - sum->spring_after,
+                 told = fabs(jump) > 1e-9 * fabs(next->spring_before) ? jump : 0;
 #define TOTAL(x) sum->x += next->x;
 #define MOST(x) sum->x = sum->x > next->x ? sum->x : next->x;
 #define LEAST(x) sum->x = sum->x < next->x ? sum->x : next->x;
@@ -88,7 +90,7 @@ void ctn_step_stats_add(ctn_step_stats *sum, const ctn_step_stats *next)
 #define BALANCE(x)
 #define STAT(member, type, adds, of, unit, about) adds(member)
     STEP_STATS(STAT)
-    sum->work += told;
+    if (told != 0) sum->work += told;
     // as in one call with all these steps, to the last bit (integrators/energy.h)
     sum->created = (sum->kinetic_after - sum->kinetic_before) + (sum->potential_after - sum->potential_before) +
                    (sum->spring_after - sum->spring_before) - sum->work + sum->dissipated;
