@@ -174,12 +174,45 @@ END_TEST
 
 /// Every scene that is shipped runs as it is, without a word of warning, but of what a robot's file has that catena has not, and of
 /// links that pass through each other.
-static const char *const scenes[] = {
-    "chain10", "chain10-sampled", "chain10-randomised", "chain40",  "chain100",  "double-pendulum", "iiwa14",    "quadrotor",
-    "kite",    "humanoid",        "flying-tree",        "rope1000", "swimmer",   "wrench",          "wire",      "iiwa14-driven",
-    "crane",   "arm-reach",       "corkscrew",          "eel",      "quadruped", "gripper",         "landing",   "imu",
-    "walker",  "slope",           "rope-drop",          "ragdoll",  "spider",    "ragdoll-stairs",  "rope-over", "marble",
-    "stand",   "snake",           "rover",              "go2",      "g1"};
+static const char *const scenes[] = {"chain10",
+                                     "chain10-sampled",
+                                     "chain10-randomised",
+                                     "chain40",
+                                     "chain100",
+                                     "double-pendulum",
+                                     "iiwa14",
+                                     "quadrotor",
+                                     "kite",
+                                     "humanoid",
+                                     "flying-tree",
+                                     "rope1000",
+                                     "swimmer",
+                                     "wrench",
+                                     "wire",
+                                     "iiwa14-driven",
+                                     "crane",
+                                     "arm-reach",
+                                     "corkscrew",
+                                     "eel",
+                                     "quadruped",
+                                     "gripper",
+                                     "landing",
+                                     "imu",
+                                     "walker",
+                                     "slope",
+                                     "rope-drop",
+                                     "ragdoll",
+                                     "spider",
+                                     "ragdoll-stairs",
+                                     "rope-over",
+                                     "marble",
+                                     "stand",
+                                     "snake",
+                                     "rover",
+                                     "go2",
+                                     "g1",
+                                     "swimmer-search",
+                                     "cartpole-search"};
 
 START_TEST(shipped_scenes)
 {
