@@ -86,8 +86,8 @@ START_TEST(makes_a_scene)
 {
     static const char *const written[] = {
         "controller: {type: spline, parameters: [1, # no ] here\n  2, 3], knots: 3, period: 4, range: [-1, 1], every: 0.04}\n",
-        "controller: {type: spline, motors: [\"a\"], every: 0.04, # \xc3\xa4\n  knots: 3, period: 4, range: [-1, 1]}\n"
-        "camera: {target: a}\n",
+        ("controller: {type: spline, motors: [\"a\"], every: 0.04, # \xc3\xa4\n  knots: 3, period: 4, range: [-1, 1]}\n"
+         "camera: {target: a}\n"),
         SPLINE, "controller: {type: spline, parameters: [1, 2,\n  3], knots: 3, period: 4, range: [-1, 1], every: 0.04}\n",
         "controller:\n  type: spline\n  knots: 3\n  period: 4\n  range: [-1, 1]\n  every: 0.04\n"};
     char text[2000];

@@ -46,15 +46,15 @@ static const struct {
     bool at_end, motors;  // of the last state; of what motors give
 } terms[REWARD_TERMS] = {
     [REWARD_PROGRESS] = {"progress", POINT | BIT(AXIS), .at_end = true},
-    [REWARD_SPEED] = {"speed", POINT | BIT(AXIS) | BIT(TARGET)},
-    [REWARD_HEIGHT] = {"height", POINT | BIT(TARGET)},
-    [REWARD_UPRIGHT] = {"upright", ALWAYS | BIT(LINK) | BIT(AXIS)},
+    [REWARD_SPEED] = {.name = "speed", .keys = POINT | BIT(AXIS) | BIT(TARGET)},
+    [REWARD_HEIGHT] = {.name = "height", .keys = POINT | BIT(TARGET)},
+    [REWARD_UPRIGHT] = {.name = "upright", .keys = ALWAYS | BIT(LINK) | BIT(AXIS)},
     [REWARD_REACH] = {"reach", POINT | BIT(TARGET), .at_end = true},
-    [REWARD_POSTURE] = {"posture", JOINTS},
+    [REWARD_POSTURE] = {.name = "posture", .keys = JOINTS},
     [REWARD_EFFORT] = {"effort", JOINTS, .motors = true},
     [REWARD_ENERGY] = {"energy", JOINTS, .motors = true},
     [REWARD_SMOOTHNESS] = {"smoothness", ALWAYS, .motors = true},
-    [REWARD_ALIVE] = {"alive", ALWAYS | BIT(LINK) | BIT(ABOVE) | BIT(BELOW) | BIT(ENDS)},
+    [REWARD_ALIVE] = {.name = "alive", .keys = ALWAYS | BIT(LINK) | BIT(ABOVE) | BIT(BELOW) | BIT(ENDS)},
 };
 
 const char *reward_term_name(reward_term term) { return terms[term].name; }
