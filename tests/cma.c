@@ -2,6 +2,7 @@
 /// is refused. Evaluations against pycma: cma_golden.c.
 #include "control/cma.h"
 #include "sim/base/random.h"
+#include "tests/optima.h"
 #include "tests/suite.h"
 
 #include <catena/catena.h>
@@ -14,21 +15,6 @@
 #include <xxhash.h>
 
 typedef double (*function)(const double *x, int n);
-
-static double sphere(const double *x, int n)
-{
-    double sum = 0;
-    for (int i = 0; i < n; i++) sum += x[i] * x[i];
-    return sum;
-}
-
-/// Of condition 10^6, along the parameters.
-static double ellipsoid(const double *x, int n)
-{
-    double sum = 0;
-    for (int i = 0; i < n; i++) sum += pow(10, 6.0 * i / (n - 1)) * x[i] * x[i];
-    return sum;
-}
 
 /// Reflected by turns at as many vectors, drawn once: along no parameter.
 enum { TURNS = 10 };
@@ -45,13 +31,6 @@ static double turned_ellipsoid(const double *x, int n)
         for (int i = 0; i < n; i++) y[i] -= 2 * product / mirror_squares[r] * mirrors[r][i];
     }
     return ellipsoid(y, n);
-}
-
-static double rastrigin(const double *x, int n)
-{
-    double sum = 10 * n;
-    for (int i = 0; i < n; i++) sum += x[i] * x[i] - 10 * cos(2 * M_PI * x[i]);
-    return sum;
 }
 
 // ---- searches

@@ -2,6 +2,7 @@
 /// constants.
 #include "control/cma.h"
 #include "tests/golden.h"
+#include "tests/optima.h"
 #include "tests/suite.h"
 
 #include <catena/catena.h>
@@ -13,20 +14,6 @@
 
 // ---- functions
 
-static double sphere(const double *x, int n)
-{
-    double sum = 0;
-    for (int i = 0; i < n; i++) sum += x[i] * x[i];
-    return sum;
-}
-
-static double ellipsoid(const double *x, int n)
-{
-    double sum = 0;
-    for (int i = 0; i < n; i++) sum += pow(10, 6.0 * i / (n - 1)) * x[i] * x[i];
-    return sum;
-}
-
 static double rosenbrock(const double *x, int n)
 {
     double sum = 0;
@@ -36,13 +23,6 @@ static double rosenbrock(const double *x, int n)
 
 static double discus(const double *x, int n) { return 1e6 * x[0] * x[0] + sphere(x + 1, n - 1); }
 static double cigar(const double *x, int n) { return x[0] * x[0] + 1e6 * sphere(x + 1, n - 1); }
-
-static double rastrigin(const double *x, int n)
-{
-    double sum = 10 * n;
-    for (int i = 0; i < n; i++) sum += x[i] * x[i] - 10 * cos(2 * M_PI * x[i]);
-    return sum;
-}
 
 static const struct {
     const char *name;
