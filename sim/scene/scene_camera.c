@@ -1,7 +1,6 @@
 /// `camera:` and `cameras:`, where pictures are taken from, and `view:`, what else is on them. Angles are in degrees there, as on
 /// the command line.
 #include "sim/scene/scene_reader.h"
-#include "sim/base/suggest.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -53,15 +52,10 @@ const char *camera_type_name(scene_camera_type type) { return types[type].name; 
 
 static bool read_type(source *s, const node *n, scene_camera_type *type)
 {
-    const char *names[TYPES], *text;
-    if (!read_text(s, n, &text)) return false;
-    for (int i = 0; i < TYPES; i++) {
-        names[i] = types[i].name;
-        if (!strcmp(text, names[i])) return *type = (scene_camera_type)i, true;
-    }
-    const char *const meant = nearest_name(text, names, TYPES);
-    if (meant) return bad_value(s, n, "unknown %s; did you mean '%s'?", found(n).text, meant);
-    return bad_value(s, n, "unknown %s; cameras are orbit, track, first-person", found(n).text);
+    int row;
+    if (!read_kind(s, n, types, sizeof *types, TYPES, "cameras are orbit, track, first-person", &row)) return false;
+    *type = (scene_camera_type)row;
+    return true;
 }
 
 /// An angle, in degrees unless it says otherwise, from `least` to `most` of them, as rad.

@@ -1,5 +1,4 @@
 /// `controller:`, a law that tells motors their targets: of time alone, or of what sensors say. `catena search` finds its numbers.
-#include "sim/base/suggest.h"
 #include "sim/scene/scene_reader.h"
 
 #include <math.h>
@@ -63,17 +62,10 @@ static const char *const missing[CONTROLLER_KEYS] = {
 
 static bool read_type(source *s, const node *n, controller_type *type)
 {
-    const char *names[TYPES], *text;
-    if (!read_text(s, n, &text)) return false;
-    for (int i = 0; i < TYPES; i++) {
-        names[i] = types[i].name;
-        if (strcmp(text, names[i])) continue;
-        *type = (controller_type)i;
-        return true;
-    }
-    const char *const meant = nearest_name(text, names, TYPES);
-    if (meant) return bad_value(s, n, "unknown %s; did you mean '%s'?", found(n).text, meant);
-    return bad_value(s, n, "unknown %s; controllers are sinusoids, spline, linear or tanh", found(n).text);
+    int row;
+    if (!read_kind(s, n, types, sizeof *types, TYPES, "controllers are sinusoids, spline, linear or tanh", &row)) return false;
+    *type = (controller_type)row;
+    return true;
 }
 
 /// What a node holds, an empty list by that name.

@@ -1,7 +1,6 @@
 /// `motors:` on joints: servos of position and of velocity, and torques; on a ball they turn it as a whole. Those of the types
 /// thrust and moment push a link.
 #include "sim/scene/scene_reader.h"
-#include "sim/base/suggest.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -85,17 +84,10 @@ motor_traits scene_motor_traits(const scene_motor *a)
 
 static bool read_type(source *s, const node *n, motor_type *type)
 {
-    const char *names[TYPES], *text;
-    if (!read_text(s, n, &text)) return false;
-    for (int i = 0; i < TYPES; i++) {
-        names[i] = types[i].name;
-        if (strcmp(text, names[i])) continue;
-        *type = (motor_type)i;
-        return true;
-    }
-    const char *const meant = nearest_name(text, names, TYPES);
-    if (meant) return bad_value(s, n, "unknown %s; did you mean '%s'?", found(n).text, meant);
-    return bad_value(s, n, "unknown %s; motors are position, velocity, torque, or, on links, thrust, moment", found(n).text);
+    int row;
+    if (!read_kind(s, n, types, sizeof *types, TYPES, "motors are position, velocity, torque, or, on links, thrust, moment", &row)) return false;
+    *type = (motor_type)row;
+    return true;
 }
 
 /// The joint on which a motor is, and the one of its degrees of freedom.

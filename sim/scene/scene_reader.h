@@ -173,6 +173,9 @@ bool read_quantity(source *s, const node *n, number_sign sign, value_unit unit, 
 bool read_whole(source *s, const node *n, int least, int most, int *x);
 /// One of `words` [count], `allowed` in messages.
 bool read_word(source *s, const node *n, const char *const *words, int count, const char *allowed, int *chosen);
+/// The word of a row of a table [count], whose rows are `size` bytes apart and begin with their word: *row, which. Of another one
+/// the nearest is told, or `known`: "cameras are orbit, track".
+bool read_kind(source *s, const node *n, const void *table, size_t size, int count, const char *known, int *row);
 bool read_vector(source *s, const node *n, int count, number_sign sign, double *x);  // a list of `count` numbers
 
 /// The same with units `of` [count] (NULL: none), and the same or one number for all, which has a unit if all have that one.

@@ -1,5 +1,4 @@
 /// `reward:`, what worlds are to be good at: a sum of terms, which control/reward.c evaluates.
-#include "sim/base/suggest.h"
 #include "sim/scene/scene_reader.h"
 
 #include <math.h>
@@ -61,19 +60,12 @@ const char *reward_term_name(reward_term term) { return terms[term].name; }
 
 static bool read_term(source *s, const node *n, reward_term *term)
 {
-    const char *names[REWARD_TERMS], *text;
-    if (!read_text(s, n, &text)) return false;
-    for (int i = 0; i < REWARD_TERMS; i++) {
-        names[i] = terms[i].name;
-        if (strcmp(text, names[i])) continue;
-        *term = (reward_term)i;
-        return true;
-    }
-    const char *const meant = nearest_name(text, names, REWARD_TERMS);
-    if (meant) return bad_value(s, n, "unknown %s; did you mean '%s'?", found(n).text, meant);
-    return bad_value(s, n,
-                     "unknown %s; terms are progress, speed, height, upright, reach, posture, effort, energy, smoothness, alive",
-                     found(n).text);
+    int row;
+    if (!read_kind(s, n, terms, sizeof *terms, REWARD_TERMS,
+                   "terms are progress, speed, height, upright, reach, posture, effort, energy, smoothness, alive", &row))
+        return false;
+    *term = (reward_term)row;
+    return true;
 }
 
 /// The window of time, s.

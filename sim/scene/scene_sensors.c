@@ -1,6 +1,5 @@
 /// `sensors:`, what is measured: of joints, motors, frames on links, pairs of points, trees of links.
 #include "sim/base/sensor_types.h"
-#include "sim/base/suggest.h"
 #include "sim/scene/scene_reader.h"
 
 #include <stdlib.h>
@@ -61,18 +60,10 @@ static const unsigned keys_of[] = {
 
 static bool read_type(source *s, const node *n, ctn_sensor_type *type)
 {
-    const char *names[SENSOR_TYPES], *text;
-    if (!read_text(s, n, &text)) return false;
-    for (int i = 0; i < SENSOR_TYPES; i++) {
-        names[i] = sensor_types[i].name;
-        if (strcmp(text, names[i])) continue;
-        *type = (ctn_sensor_type)i;
-        return true;
-    }
-    const char *const meant = nearest_name(text, names, SENSOR_TYPES);
-    if (meant) return bad_value(s, n, "unknown %s; did you mean '%s'?", found(n).text, meant);
-    return bad_value(s, n, "unknown %s; docs/scene.md lists the types of sensors: joint_position, pose, accelerometer, com, ...",
-                     found(n).text);
+    int row;
+    if (!read_kind(s, n, sensor_types, sizeof *sensor_types, SENSOR_TYPES, "docs/scene.md lists the types of sensors: joint_position, pose, accelerometer, com, ...", &row)) return false;
+    *type = (ctn_sensor_type)row;
+    return true;
 }
 
 static bool has_motor(const ctn_scene *scene, int link, int dof)

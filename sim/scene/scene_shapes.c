@@ -1,6 +1,5 @@
 /// The `shapes:` of a link.
 #include "sim/scene/scene_reader.h"
-#include "sim/base/suggest.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -87,17 +86,10 @@ enum { TYPES = sizeof types / sizeof *types };
 
 static bool read_type(source *s, const node *n, scene_shape_type *type)
 {
-    const char *names[TYPES], *text;
-    if (!read_text(s, n, &text)) return false;
-    for (int i = 0; i < TYPES; i++) {
-        names[i] = types[i].name;
-        if (strcmp(text, names[i])) continue;
-        *type = (scene_shape_type)i;
-        return true;
-    }
-    const char *const meant = nearest_name(text, names, TYPES);
-    if (meant) return bad_value(s, n, "unknown %s; did you mean '%s'?", found(n).text, meant);
-    return bad_value(s, n, "unknown %s; shapes are " SHAPE_NAMES, found(n).text);
+    int row;
+    if (!read_kind(s, n, types, sizeof *types, TYPES, "shapes are " SHAPE_NAMES, &row)) return false;
+    *type = (scene_shape_type)row;
+    return true;
 }
 
 bool read_color(source *s, const node *n, double color[3])

@@ -96,6 +96,20 @@ bool notice_degrees(source *s, const node *n)
     return true;
 }
 
+bool read_kind(source *s, const node *n, const void *table, size_t size, int count, const char *known, int *row)
+{
+    enum { MOST = 64 };
+    const char *names[MOST], *text = NULL;
+    if (!read_text(s, n, &text)) return false;
+    for (int k = 0; k < count && k < MOST; k++) {
+        memcpy(&names[k], (const char *)table + (size_t)k * size, sizeof *names);
+        if (!strcmp(text, names[k])) return *row = k, true;
+    }
+    const char *const meant = nearest_name(text, names, count);
+    if (meant) return bad_value(s, n, "unknown %s; did you mean '%s'?", found(n).text, meant);
+    return bad_value(s, n, "unknown %s; %s", found(n).text, known);
+}
+
 bool read_word(source *s, const node *n, const char *const *words, int count, const char *allowed, int *chosen)
 {
     const char *text = NULL;
