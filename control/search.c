@@ -258,8 +258,8 @@ ctn_status search_step(search *s, ctn_error *err)
                     : status == CTN_INTERRUPTED ? INTERRUPTED
                                                 : FAILED,
               all = s->ranks->worst(s->ranks, own);
-    if (own == WELL && all == INTERRUPTED) return fail(err, CTN_INTERRUPTED, "another process was interrupted");
-    if (own == WELL && all == FAILED) return fail(err, CTN_UNAVAILABLE, "another process has failed");
+    if (own < all && all == FAILED) return fail(err, CTN_UNAVAILABLE, "another process has failed");
+    if (own < all) return fail(err, CTN_INTERRUPTED, "another process was interrupted");
     if (status != CTN_OK) return status;
     s->ranks->gather(s->ranks, s->value, s->room);
     judge(s, s->room);

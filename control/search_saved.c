@@ -1,16 +1,14 @@
 /// Searches on the disk: checkpoints, and scenes with what was found.
-#include "control/search.h"
-
 #include "control/search_parts.h"
+
+#include "sim/base/new_file.h"
 #include "sim/base/status.h"
 
 #include <catena/scene.h>
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <xxhash.h>
 
 // ---- checkpoints
@@ -47,7 +45,7 @@ static uint64_t checksum_of(saved_search head, const char *rest, size_t size)
 ctn_status search_save(const search *s, const char *path, ctn_error *err)
 {
     const size_t own = (size_t)s->count * sizeof(double), state = ctn_cma_saved_bytes(s->cma), size = own + state;
-    char *const rest = malloc(size), *const fresh = malloc(strlen(path) + 5);
+    char *const rest = malloc(size);
     saved_search head = {.of = identity_of(s),
                          .count = (uint64_t)s->count,
                          .size = size,
@@ -55,21 +53,16 @@ ctn_status search_save(const search *s, const char *path, ctn_error *err)
                          .mean = s->mean,
                          .worst = s->worst,
                          .lost = s->lost};
-    ctn_status status = rest && fresh ? CTN_OK : fail(err, CTN_NO_MEMORY, "not enough memory for a checkpoint");
+    if (!rest) return fail(err, CTN_NO_MEMORY, "not enough memory for a checkpoint");
+    memcpy(head.magic, magic, sizeof magic), memcpy(rest, s->best_x, own);
+    new_file f = {0};
+    ctn_status status = ctn_cma_save(s->cma, rest + own, state, err);
+    if (status == CTN_OK) head.checksum = checksum_of(head, rest, size), status = new_file_open(&f, path, err);
     if (status == CTN_OK) {
-        memcpy(head.magic, magic, sizeof magic), memcpy(rest, s->best_x, own);
-        status = ctn_cma_save(s->cma, rest + own, state, err);
+        fwrite(&head, sizeof head, 1, f.stream), fwrite(rest, size, 1, f.stream);  // what fails is told when it is closed
+        status = new_file_close(&f, true, err);
     }
-    if (status == CTN_OK) {
-        head.checksum = checksum_of(head, rest, size);
-        strcat(strcpy(fresh, path), ".new");
-        FILE *const f = fopen(fresh, "wb");
-        bool good =
-            f && fwrite(&head, sizeof head, 1, f) == 1 && fwrite(rest, size, 1, f) == 1 && !fflush(f) && !fsync(fileno(f));
-        if (f && fclose(f)) good = false;
-        if (!good || rename(fresh, path)) status = fail(err, CTN_IO, "%s: cannot be written: %s", path, strerror(errno));
-    }
-    free(rest), free(fresh);
+    free(rest);
     return status;
 }
 
@@ -109,9 +102,8 @@ static const char *place_in(const char *text, scene_place at)
         text = strchr(text, '\n');
         if (text) text++;
     }
-    for (int column = 1; column < at.column && text && *text; column++) do
-            text++;
-        while ((*text & 0xc0) == 0x80);
+    for (int column = 1; column < at.column && text && *text; column++)
+        for (text++; (*text & 0xc0) == 0x80;) text++;
     return text;
 }
 

@@ -106,8 +106,8 @@ static int write_found(const asked *a, const search *s)
     char about[300], *text = NULL;
     if (!found) return run_error("not enough memory");
     int status = EXIT_OK;
-    if (search_best(s, found, &err) != CTN_OK || search_value(s, found, 1, &value, &err) != CTN_OK ||
-        search_value(s, found, 10, &fine, &err) != CTN_OK)
+    if (search_best(s, found, &err) != CTN_OK) status_error(&err, ""), status = EXIT_RUN;
+    else if (search_value(s, found, 1, &value, &err) != CTN_OK || search_value(s, found, 10, &fine, &err) != CTN_OK)
         status = engine_error(&err);
     if (status == EXIT_OK) {
         snprintf(about, sizeof about,
@@ -116,10 +116,12 @@ static int write_found(const asked *a, const search *s)
         text = search_scene(a->s.scene, found, count, about, &err);
         if (!text) status = status_error(&err, "");
     }
-    FILE *f = NULL;
-    if (status == EXIT_OK && (!(f = fopen(a->out, "w")) || fputs(text, f) == EOF))
-        status = run_error("%s: cannot be written", a->out);
-    if (f && fclose(f) && status == EXIT_OK) status = run_error("%s: cannot be written", a->out);
+    new_file f = {0};
+    if (status == EXIT_OK && new_file_open(&f, a->out, &err) != CTN_OK) status_error(&err, ""), status = EXIT_RUN;
+    if (status == EXIT_OK) {
+        fputs(text, f.stream);
+        if (new_file_close(&f, true, &err) != CTN_OK) status_error(&err, ""), status = EXIT_RUN;
+    }
     if (status == EXIT_OK && !a->quiet) {
         printf("found         %s, %d parameters after %ld evaluations in %ld generations\n", clean(a->out).text, count,
                x.evaluations, x.generation);
@@ -198,7 +200,7 @@ const command command_search = {
              "side. The scene that is written has what was found in its controller; run, view, render and rollout open\n"
              "it. What it earns is told in its own steps and in a tenth of them.\n"
              "Each generation leaves a checkpoint beside the file, FILE.checkpoint, from which --resume goes on with the\n"
-             "same bits, also with more --generations. Of --generations and --seed the defaults are those of `search:`. "
+             "same bits, also with more --generations. The defaults of --generations and --seed are those of `search:`.\n"
              "Processes that mpirun starts (of catena-mpi) share the candidates.\n"
              "Exit status: 0 success; 1 interrupted, or the file could not be written; 2 bad usage or a bad scene.\n",
     .takes = (TAKES_METHOD & ~TAKES(OPT_WORLDS)) | TAKES(OPT_DURATION) | TAKES(OPT_SEED) | TAKES(OPT_GENERATIONS) |
