@@ -145,7 +145,8 @@ ctn_status ctn_batch_check(const ctn_model *model, const ctn_batch_config *cfg, 
     if (on_device && cfg->dense)
         return fail(err, CTN_UNAVAILABLE, "dense: the engine '%s' has no dense output; take 'scalar' or 'avx2'", on_device);
     if (on_device && model->controller)
-        return fail(err, CTN_UNAVAILABLE, "controller: the engine '%s' takes none in this version; take an engine of the CPU", on_device);
+        return fail(err, CTN_UNAVAILABLE, "controller: the engine '%s' takes none in this version; take an engine of the CPU",
+                    on_device);
     status = batch_along_check(model, cfg, err);
     return status == CTN_OK ? batch_sensing_check(model, cfg, err) : status;
 }
@@ -165,8 +166,7 @@ ctn_batch *ctn_batch_create(const ctn_model *model, const ctn_batch_config *cfg,
         return NULL;
     }
     const bool own_models = cfg->parameter_count || model->controller;
-    parameters *const own =
-        engine && own_models ? parameters_create(model, cfg->parameters, cfg->parameter_count, err) : NULL;
+    parameters *const own = engine && own_models ? parameters_create(model, cfg->parameters, cfg->parameter_count, err) : NULL;
     if (!engine || (own_models && !own)) return NULL;
     ctn_batch *const batch = calloc(1, sizeof *batch);
     if (batch) {
@@ -234,8 +234,8 @@ size_t ctn_batch_bytes(const ctn_batch *batch)
         sizeof *batch->fallbacks + (batch->serial ? sizeof *batch->serial : 0) + (size_t)batch->model->nv * sizeof *batch->tau +
         (size_t)batch->cfg.parameter_count * sizeof *batch->values + (size_t)batch->nplace * sizeof *batch->wrenches +
         (batch->dt ? sizeof *batch->dt : 0) + (batch->queue ? sizeof *batch->queue + sizeof *batch->cost : 0);
-    return worlds * (world + batch_sensing_numbers(batch) * sizeof(double) + batch_telling_bytes(batch)) + batch_along_bytes(batch) +
-           (batch->device ? batch->device->bytes(batch->on_device) : 0) +
+    return worlds * (world + batch_sensing_numbers(batch) * sizeof(double) + batch_telling_bytes(batch)) +
+           batch_along_bytes(batch) + (batch->device ? batch->device->bytes(batch->on_device) : 0) +
            blocks * (batch->state_size * (batch->kept ? 2 : 1) + (batch->parameters ? batch->model_size : 0));
 }
 

@@ -74,7 +74,9 @@ uint64_t model_constants(const ctn_model *m)
     }
     const model_controller *const c = m->controller;
     if (c) {
-        h = hash_numbers(h, (double[]){c->type, c->outputs, c->inputs, c->count, c->layers, c->width[0], c->knots, c->period, c->ramp, c->every}, 10);
+        const double n[] = {c->type,     c->outputs,  c->inputs, c->count,  c->layers, c->width[0],
+                            c->width[1], c->knots,    c->period, c->ramp,   c->every};
+        h = hash_numbers(h, n, sizeof n / sizeof *n);
         for (int i = 0; i < c->outputs; i++) h = hash_numbers(h, (double[]){c->target[i], c->range[i][0], c->range[i][1]}, 3);
         for (int i = 0; i < c->inputs; i++) h = hash_numbers(h, (double[]){c->sensed[i], c->scale[i]}, 2);
     }

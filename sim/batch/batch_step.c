@@ -151,7 +151,8 @@ static void step_block(void *context, int thread, int b)
     ctn_step_stats total[MOST_LANES];
     int most = 0;
     for (int l = 0; l < worlds; l++) most = horizon_of(job, first + l) > most ? horizon_of(job, first + l) : most;
-    const int at_once = most && (asks(&job->run) || job->run.force || batch_senses_late(job->batch) || batch_tells(job->batch)) ? 1 : most;
+    const int at_once =
+        most && (asks(&job->run) || job->run.force || batch_senses_late(job->batch) || batch_tells(job->batch)) ? 1 : most;
     int k = 0;
     do advance_block(job, thread, b, k, at_once, total);
     while ((k += at_once) < most && !interrupted(job));

@@ -152,7 +152,8 @@ ctn_tape *ctn_tape_create(const ctn_model *model, const ctn_batch_config *cfg, i
         return NULL;
     }
     if (model->controller) {
-        fail(err, CTN_UNAVAILABLE, "controller: runs of a scene with one have no derivatives in this version; take the scene without it");
+        fail(err, CTN_UNAVAILABLE,
+             "controller: runs of a scene with one have no derivatives in this version; take the scene without it");
         return NULL;
     }
     for (int k = 0; k < model->nmotor; k++)

@@ -50,17 +50,21 @@ enum top_key {
 };
 
 static const key top_keys[] = {
-    [TOP_CATENA] = {.name = "catena"},       [TOP_NAME] = {.name = "name"},         [TOP_GRAVITY] = {.name = "gravity"},
-    [TOP_INERTIAS] = {.name = "inertias"},   [TOP_DEFAULTS] = {.name = "defaults"}, [TOP_INCLUDE] = {.name = "include"},
-    [TOP_URDF] = {.name = "urdf"},           [TOP_MJCF] = {.name = "mjcf"},         [TOP_LINKS] = {.name = "links"},
-    [TOP_SPRINGS] = {.name = "springs"},     [TOP_FORCES] = {.name = "forces"},     [TOP_MOTORS] = {.name = "motors"},
-    [TOP_GAITS] = {.name = "gaits"},         [TOP_SENSORS] = {.name = "sensors"},   [TOP_FLUID] = {.name = "fluid"},
-    [TOP_GROUND] = {.name = "ground"},       [TOP_CONTACT] = {.name = "contact"},   [TOP_INTEGRATOR] = {.name = "integrator"},
-    [TOP_DURATION] = {.name = "duration"},   [TOP_STATE] = {.name = "state"},       [TOP_SAMPLE] = {.name = "sample"},
-    [TOP_OBSTACLES] = {.name = "obstacles"}, [TOP_TERRAIN] = {.name = "terrain"},   [TOP_CAMERA] = {.name = "camera"},
-    [TOP_CAMERAS] = {.name = "cameras"},     [TOP_CONTROLLER] = {.name = "controller"},
-    [TOP_REWARD] = {.name = "reward"},       [TOP_SEARCH] = {.name = "search"},     [TOP_VIEW] = {.name = "view"},
-    {.name = "record", .later = true},
+    [TOP_CATENA] = {.name = "catena"},     [TOP_NAME] = {.name = "name"},
+    [TOP_GRAVITY] = {.name = "gravity"},   [TOP_INERTIAS] = {.name = "inertias"},
+    [TOP_DEFAULTS] = {.name = "defaults"}, [TOP_INCLUDE] = {.name = "include"},
+    [TOP_URDF] = {.name = "urdf"},         [TOP_MJCF] = {.name = "mjcf"},
+    [TOP_LINKS] = {.name = "links"},       [TOP_SPRINGS] = {.name = "springs"},
+    [TOP_FORCES] = {.name = "forces"},     [TOP_MOTORS] = {.name = "motors"},
+    [TOP_GAITS] = {.name = "gaits"},       [TOP_SENSORS] = {.name = "sensors"},
+    [TOP_FLUID] = {.name = "fluid"},       [TOP_GROUND] = {.name = "ground"},
+    [TOP_CONTACT] = {.name = "contact"},   [TOP_INTEGRATOR] = {.name = "integrator"},
+    [TOP_DURATION] = {.name = "duration"}, [TOP_STATE] = {.name = "state"},
+    [TOP_SAMPLE] = {.name = "sample"},     [TOP_OBSTACLES] = {.name = "obstacles"},
+    [TOP_TERRAIN] = {.name = "terrain"},   [TOP_CAMERA] = {.name = "camera"},
+    [TOP_CAMERAS] = {.name = "cameras"},   [TOP_CONTROLLER] = {.name = "controller"},
+    [TOP_REWARD] = {.name = "reward"},     [TOP_SEARCH] = {.name = "search"},
+    [TOP_VIEW] = {.name = "view"},         {.name = "record", .later = true},
 };
 enum { TOP_KEYS = sizeof top_keys / sizeof *top_keys };
 
