@@ -291,7 +291,8 @@ static const struct {
       "reward[2].term: the scene has no motors"}},
     {TOP("motors: []\nreward: [{term: ^effort, weight: 1}]"),
      {"reward[0].term: the scene has no motors; give it some in `motors`"}},
-    {TOP("motors: [{joint: a, type: ^torq}]\nreward: [{term: effort, weight: 1, joints: [a]}]"), {"motors[0].type: unknown 'torq'"}},
+    {TOP("motors: [{joint: a, type: ^torq}]\nreward: [{term: effort, weight: 1, joints: [a]}]"),
+     {"motors[0].type: unknown 'torq'"}},
     {LINKS A "  - {name: b, joint: ball, " MASS "}\n  - {name: c, parent: a, " MASS
              "}\nmotors: [{joint: a, type: torque}]\nreward: "
              "[{term: effort, weight: 1, joints: [a, ^b]}]\n",
@@ -481,7 +482,8 @@ static const struct {
     {TOP("ground: ^3"), {"ground: expected true or false, found '3'"}},
     {TOP("ground: {normal: ^[0, 0, 0]}"), {"ground.normal: "}},
     {TOP("obstacles: ^{}"), {"obstacles: expected a list of obstacles, found a mapping"}},
-    {TOP("obstacles: [^{radius: 1}]"), {"obstacles[0].type: missing; obstacles are sphere, box, capsule, cylinder, ellipsoid, mesh"}},
+    {TOP("obstacles: [^{radius: 1}]"),
+     {"obstacles[0].type: missing; obstacles are sphere, box, capsule, cylinder, ellipsoid, mesh"}},
     {TOP("obstacles: [^{type: ellipsoid}]"), {"obstacles[0].radii: missing; an obstacle of type ellipsoid needs it"}},
     {TOP("obstacles: [^{type: mesh}]"), {"obstacles[0].file: missing; an obstacle of type mesh needs it"}},
     {TOP("obstacles: [{type: sphere, radius: ^0, friction: ^-1}]"),
@@ -516,6 +518,14 @@ static const struct {
       "forces[1].anchor: unknown key"}},
     {TOP("forces: [{link: a, torque: ^[1, 2]}, {link: a, torque: [1, 2, 3], axes: ^body}]"),
      {"forces[0].torque: expected 3 numbers, found 2", "forces[1].axes: expected world or link, found 'body'"}},
+    // finite numbers, and what is computed of them
+    {LINKS "  - tree: ^{name: t, depth: 2, branching: 3, step: [1.7e308, 1.7e308, 0], joint: ball, " MASS "}\n",
+     {"tree: numbers of 't.1' are too large to compute with"}},
+    {LINKS "  - cable: ^{name: c, links: 2, length: 1e-100, radius: 1, density: 1, young: 1e300}\n",
+     {"cable: numbers of 'c.0' are too large to compute with"}},
+    {LINKS "  - {name: a, joint: free, " MASS ", shapes: [{type: capsule, from: [0, 0, 0], to: [1e100, 0, 0], radius: 1}]}\n"
+           "fluid: {drag: ^{normal: 1e300, tangential: 1, over: axis}}\n",
+     {"what the fluid does to a link is too large to compute with"}},
     // cameras
     {TOP("camera: ^[]"), {"camera: expected a camera as a mapping of keys to values, found a list"}},
     {TOP("cameras: ^{}"), {"cameras: expected a list of cameras, found a mapping"}},
@@ -531,6 +541,7 @@ static const struct {
     {TOP("camera: {distance: ^0, field_of_view: ^0.5}"),
      {"camera.distance: expected a positive number, found '0'",
       "camera.field_of_view: expected degrees from 1 to 120, found '0.5'"}},
+    {TOP("camera: {type: track, link: a, offset: ^[1.7e308, 1.7e308, 0]}"), {"camera.offset: too large to compute with"}},
     {TOP("camera: {target: ^[0, 1]}"), {"camera.target: expected 3 numbers, found 2"}},
     {TOP("camera: {target: ^b}"), {"camera.target: unknown link 'b'; expected one of this scene"}},
     {TOP("camera: {^link: a}"), {"camera.link: a camera of type orbit has none; it is for track and first-person"}},

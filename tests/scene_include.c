@@ -30,9 +30,9 @@ static void make_folder(void)
 
 static void remove_folder(void)
 {
-    static const char *const names[] = {"main.yaml",       "part.yaml",        "link.yaml",
-                                        "parts/arm.yaml",  "parts/hand.yaml",  "parts/body.yaml",
-                                        "parts/part.yaml", "parts/inner.yaml", "parts"};
+    static const char *const names[] = {
+        "main.yaml",       "part.yaml",       "link.yaml",       "part.obj",         "parts/arm.yaml",
+        "parts/hand.yaml", "parts/body.yaml", "parts/part.yaml", "parts/inner.yaml", "parts"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char path[256];
         snprintf(path, sizeof path, "%s/%s", folder, names[i]);
@@ -256,6 +256,33 @@ START_TEST(includes_that_do_not_fit)
 }
 END_TEST
 
+/// Numbers that are finite in their files, and no more where the entry puts the links.
+START_TEST(includes_too_far_away)
+{
+    write_file("part.yaml", LINKS "  - {name: p, joint: revolute, position: [1.7e308, 0, 0], " MASS "}\n");
+    write_file("main.yaml", "catena: 1\ninclude: [{file: part.yaml, position: [1.7e308, 0, 0]}]\n");
+    expect_errors(1, (const char *[]){"part.yaml"}, (int[][2]){{3, 5}},
+                  (const char *[]){"links[0]: numbers of 'p' are too large to compute with"});
+    write_file("part.yaml", LINKS "  - {name: p, joint: {type: free, v0: [1.7e308, 1.7e308, 0, 0, 0, 0]}, " MASS "}\n");
+    write_file("main.yaml", "catena: 1\ninclude: [{file: part.yaml, euler: [0, 0, 0.5]}]\n");
+    expect_errors(1, (const char *[]){"part.yaml"}, (int[][2]){{3, 5}},
+                  (const char *[]){"links[0]: numbers of 'p' are too large to compute with"});
+}
+END_TEST
+
+/// A broken mesh that one shape can do without is an error of another one that needs it, whichever comes first.
+START_TEST(mesh_of_two_shapes)
+{
+    static const char *const shapes[] = {"{type: mesh, file: part.obj, optional: true}, {type: mesh, file: part.obj}",
+                                         "{type: mesh, file: part.obj}, {type: mesh, file: part.obj, optional: true}"};
+    char text[512];
+    write_file("part.obj", "v 1 2 x\n");
+    snprintf(text, sizeof text, LINKS "  - {name: a, joint: revolute, " MASS ", shapes: [%s]}\n", shapes[_i]);
+    write_file("main.yaml", text);
+    expect_errors(1, (const char *[]){"part.obj"}, (int[][2]){{1, 7}}, (const char *[]){"expected a finite number, found 'x'"});
+}
+END_TEST
+
 START_TEST(too_large_or_deep_files)
 {
     char path[256];
@@ -313,6 +340,8 @@ int main(void)
     tcase_add_test(all, errors_in_included_files);
     tcase_add_test(all, cycles);
     tcase_add_test(all, includes_that_do_not_fit);
+    tcase_add_test(all, includes_too_far_away);
+    tcase_add_loop_test(all, mesh_of_two_shapes, 0, 2);
     tcase_add_test(all, too_large_or_deep_files);
     tcase_add_test(all, too_many_files);
     suite_add_tcase(suite, all);

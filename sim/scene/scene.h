@@ -27,9 +27,11 @@ typedef enum scene_shape_type {
 /// A mesh file, which several shapes may have.
 typedef struct scene_mesh {
     mesh_surface surface;
-    int file;      // index in ctn_scene.files
-    bool good;     // it has been read without errors
-    int mirrored;  // along x (1), y (2), z (4), as a `scale` below 0 asks
+    int file;              // index in ctn_scene.files
+    bool good;             // it has been read without errors
+    int mirrored;          // along x (1), y (2), z (4), as a `scale` below 0 asks
+    ctn_status status;     // where it is not good: what is wrong with it
+    mesh_problem problem;  // and where
 } scene_mesh;
 
 typedef struct scene_shape {

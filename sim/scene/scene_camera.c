@@ -76,6 +76,7 @@ static bool read_offset(source *s, const node *n, scene_camera *c)
     double x[3];
     if (!read_vector(s, n, 3, ANY_SIGN, x)) return false;
     if (!(norm(x, 3) > 0)) return bad_value(s, n, "the camera must be apart from what it looks at");
+    if (isinf(norm(x, 3))) return bad_value(s, n, "too large to compute with");
     c->distance = norm(x, 3), c->azimuth = atan2(x[1], x[0]), c->elevation = atan2(x[2], norm(x, 2));
     return true;
 }

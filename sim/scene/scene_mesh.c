@@ -132,7 +132,7 @@ static scene_mesh *load_mesh(source *s, const node *n, const char *path, mesh_fo
     reader *const r = s->r;
     char *text, reason[128], message[256];
     size_t length;
-    mesh_problem problem;
+    mesh_problem problem = {.line = 1, .column = 1};
     if (r->scene->nfile == SCENE_MAX_FILES) {
         bad_value(s, n, "too many files; a scene has at most %d", SCENE_MAX_FILES);
         return NULL;
@@ -145,19 +145,26 @@ static scene_mesh *load_mesh(source *s, const node *n, const char *path, mesh_fo
     }
     const bool convert = format == MESH_DAE && !r->from;  // what files said once has been converted
     const ctn_status read = convert ? convert_collada(r, &text, &length, &problem) : CTN_OK;
-    source inner = {.r = r, .file = read == CTN_NO_MEMORY ? -1 : add_file(r, path, text, length), .lenient = s->lenient};
+    const int at = read == CTN_NO_MEMORY ? -1 : add_file(r, path, text, length);
     if (read == CTN_NO_MEMORY) r->no_memory = true;
     free(text);
-    if (inner.file < 0) return NULL;
-    const scene_file *const file = &r->scene->files[inner.file];
-    r->scene->files[inner.file].mesh = true, r->bytes += (long)length;
-    scene_mesh *const mesh = add_mesh(r, inner.file);
+    if (at < 0) return NULL;
+    scene_file *const file = &r->scene->files[at];
+    file->mesh = true, r->bytes += (long)length;
+    scene_mesh *const mesh = add_mesh(r, at);
     if (!mesh) return NULL;
-    const ctn_status status = read == CTN_OK ? mesh_read(&mesh->surface, format, file->text, file->length, &problem) : read;
-    if (status == CTN_NO_MEMORY) r->no_memory = true;
-    else if (status != CTN_OK) bad_place(&inner, problem.line, problem.column, status, problem.text);
-    mesh->good = status == CTN_OK;
+    mesh->status = read == CTN_OK ? mesh_read(&mesh->surface, format, file->text, file->length, &problem) : read;
+    mesh->good = mesh->status == CTN_OK, mesh->problem = problem;
     return mesh;
+}
+
+/// Says what is wrong with a mesh, for each shape that has it: it may have been left out of one, with a warning, that did not need
+/// it. The same error twice is told once.
+static bool bad_mesh(source *s, const scene_mesh *mesh)
+{
+    source of = {.r = s->r, .file = mesh->file, .lenient = s->lenient};
+    if (mesh->status == CTN_NO_MEMORY) return out_of_memory(s);
+    return bad_place(&of, mesh->problem.line, mesh->problem.column, mesh->status, mesh->problem.text);
 }
 
 /// Whether the files that a scene was read from have one of this path, or below some folder.
@@ -207,7 +214,8 @@ bool read_mesh(source *s, const node *n, const scene_mesh **mesh)
         if (!scene->meshes[i]->mirrored && !strcmp(scene->files[scene->meshes[i]->file].path, path)) found = scene->meshes[i];
     if (!found) found = load_mesh(s, n, path, format);
     free(path);
-    if (!found || !found->good) return false;  // reported, at the first shape that has it
+    if (!found) return false;
+    if (!found->good) return bad_mesh(s, found);
     *mesh = found;
     return true;
 }

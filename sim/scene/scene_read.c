@@ -412,7 +412,7 @@ static ctn_scene *read_scene(const char *text, size_t length, const char *name, 
     source s = {.r = r, .prefix = "", .device = device, .inode = inode};
     const bool ok = start_scene(r, name, text, length) && read_source(&s, text, length);
     check_moving_masses(r);
-    if (ok) check_inertias(r), check_starts(r);
+    if (ok) check_sizes(r), check_inertias(r), check_starts(r);
     ctn_scene *scene = r->scene;
     if (ok && into && !r->errors.count) into->text = document_as_yaml(&s, r->documents[0]->root, into->elsewhere);
     if (!ok || !finish_scene(r)) {

@@ -364,6 +364,9 @@ bool read_state(source *s, const node *n);
 /// Warns of joints that start outside their limits. For the end.
 void check_starts(reader *r);
 
+/// Refuses what is finite in the files, and no longer where it was added up or multiplied. For the end.
+void check_sizes(reader *r);
+
 /// Reads `sample:`, when all links are known.
 bool read_sample(source *s, const node *n);
 

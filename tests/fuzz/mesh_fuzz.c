@@ -1,6 +1,7 @@
 /// Fuzzing of the reader of meshes: any bytes give a surface whose numbers are sound or an error that says where, never a crash.
 /// Built with libFuzzer (CATENA_FUZZ), or with tests/fuzz/replay.c, which runs tests/fuzz/meshes through it.
 #include "sim/scene/mesh.h"
+#include "tests/fuzz/claim.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -8,12 +9,6 @@
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-/// A claim about the reader that must hold for every input.
-static void claim(int holds)
-{
-    if (!holds) abort();
-}
 
 static void check_surface(const mesh_surface *m)
 {

@@ -4,6 +4,7 @@
 #include "sim/record/recorded_states.h"
 #include "sim/scene/scene.h"
 #include "sim/record/trajectories.h"
+#include "tests/fuzz/claim.h"
 
 #include <catena/catena.h>
 #include <math.h>
@@ -18,12 +19,6 @@ extern int recordings_read;
 int recordings_read;  // to their ends, so far
 
 enum { MOST_WORLDS = 1000, MOST_RECORDS = 1000 };  // that are read: more of them are only slower
-
-/// A claim about the readers that must hold for every input.
-static void claim(int holds)
-{
-    if (!holds) abort();
-}
 
 static void check_error(const char *path, ctn_status status, const ctn_error *err)
 {

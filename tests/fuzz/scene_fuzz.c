@@ -4,6 +4,7 @@
 /// Built with libFuzzer (CATENA_FUZZ), or with tests/fuzz/replay.c, which runs the corpus through it.
 #define _GNU_SOURCE  // memmem
 #include "sim/scene/scene.h"
+#include "tests/fuzz/claim.h"
 
 #include <catena/catena.h>
 #include <math.h>
@@ -16,12 +17,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define FOLDER "nowhere/"
 enum { MOST_FILES = 8, MOST_LINKS = 50 };
-
-/// A claim about the reader that must hold for every input.
-static void claim(int holds)
-{
-    if (!holds) abort();
-}
 
 static void check_error(const ctn_error *err)
 {
@@ -82,7 +77,8 @@ static void check_scene(const ctn_scene *scene)
     for (int i = 0; i < scene->ncamera; i++) {
         const scene_camera *const c = &scene->cameras[i];
         claim(c->link >= (c->type == CAMERA_ORBIT ? -1 : 0) && c->link < scene->nlink);
-        claim(unit(c->look, 3) && unit(c->up, 3) && !(c->distance <= 0) && !(c->field <= 0) && c->smooth >= 0);
+        claim(unit(c->look, 3) && unit(c->up, 3) && !(c->distance <= 0) && !isinf(c->distance) && !(c->field <= 0) &&
+              c->smooth >= 0);
     }
 }
 
