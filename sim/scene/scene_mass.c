@@ -208,7 +208,8 @@ static bool check_mesh(source *s, const node *shape, const scene_mesh *mesh, con
 {
     const node *file = shape->child;
     double e[3];
-    while (strcmp(file->key->text, "file")) file = file->next;
+    while (file && strcmp(file->key->text, "file")) file = file->next;
+    if (!file) return false;  // another key was meant for it, which is an error already
     const char *const flaw = *mesh->surface.flaw               ? mesh->surface.flaw
                              : inertia_possible(p->inertia, e) ? NULL
                                                                : "is inside out in parts";
