@@ -212,7 +212,8 @@ static const char *const scenes[] = {"chain10",
                                      "go2",
                                      "g1",
                                      "swimmer-search",
-                                     "cartpole-search"};
+                                     "cartpole-search",
+                                     "dog-search"};
 
 START_TEST(shipped_scenes)
 {

@@ -153,6 +153,92 @@ START_TEST(tells_splines)
 }
 END_TEST
 
+/// A dog's legs, each a hinge and a slider, which weigh so little that nothing matters but what they are told.
+static void load_legs(const char *controller)
+{
+    static const char *const legs[] = {"fl", "fr", "hl", "hr"};
+    char text[6000] = "catena: 1\nlinks:\n";
+    ctn_error err;
+    for (int k = 0; k < 4; k++)
+        snprintf(text + strlen(text), sizeof text - strlen(text),
+                 "  - {name: %s, joint: {type: revolute, axis: [0, 1, 0]}, mass: 1, inertia: [1, 1, 1, 0, 0, 0]}\n"
+                 "  - {name: %s_foot, parent: %s, joint: {type: prismatic, axis: [0, 0, 1]}, mass: 1, inertia: [1, 1, 1, 0, 0, "
+                 "0]}\n",
+                 legs[k], legs[k], legs[k]);
+    strcat(text, "motors:\n");
+    for (int k = 3; k >= 0; k--)  // in another order than that of legs
+        snprintf(text + strlen(text), sizeof text - strlen(text),
+                 "  - {joint: %s_foot, type: position, kp: 40, kd: 2}\n  - {joint: %s, type: position, kp: 40, kd: 2}\n", legs[k],
+                 legs[k]);
+    snprintf(text + strlen(text), sizeof text - strlen(text), "%s" STEPS, controller);
+    ctn_model_free(model), ctn_scene_free(scene);
+    scene = ctn_scene_parse(text, strlen(text), "t.yaml", &err);
+    ck_assert_msg(scene != NULL, "%s", err.message);
+    model = ctn_model_create(scene, &err);
+    ck_assert_msg(model != NULL, "%s", err.message);
+}
+
+#define LEGS "legs: [[fl, fl_foot], [fr, fr_foot], [hl, hl_foot], [hr, hr_foot]]"
+
+/// What `gaits` make of a leg's cycles.
+static double step_at(double cycles, double duty, const double *joint)
+{
+    const double r = cycles - floor(cycles), swing = (r - duty) / (1 - duty), way = r < duty ? r / duty : swing;
+    return joint[0] + joint[1] * (r < duty ? 1 : -1) * cos(M_PI * way) + (r < duty ? 0 : joint[2] * pow(sin(M_PI * swing), 2));
+}
+
+/// All legs do the same at phases of their own, which are given or the parameters'; mirrored joints to the other side.
+START_TEST(tells_gaits)
+{
+    static const char *const sections[] = {
+        "controller: {type: gait, " LEGS ", phases: [0, 0.5, 0.5, 1], mirror: [fr, hr], frequency: [1, 3], "
+        "range: [[-1, 1], [-0.5, 0.1]]}\n",
+        "controller: {type: gait, " LEGS ", mirror: [fr, hr], frequency: [1, 3], duty: [0.2, 0.9], range: [-1, 1], ramp: 0.5}\n"};
+    static const double fixed[] = {2.2, 0.6, 0.3, -0.2, 0.1, -0.3, 0.05, 0.15},
+                        searched[] = {2.2, 0.6, 0.25, 0.7, -0.4, 0.3, -0.2, 0.1, -0.3, 0.05, 0.15};
+    const double *const p = _i ? searched : fixed, *const joints = p + (_i ? 5 : 2);
+    const double phases[2][4] = {{0, 0.5, 0.5, 1}, {0, 0.25, 0.7, -0.4}};
+    double u[8], before[8] = {0}, rate[8] = {0};
+    ctn_error err;
+    load_legs(sections[_i]);
+    ck_assert_int_eq(ctn_model_controller_parameters(model), _i ? 11 : 8);
+    ctn_batch *const b = batch_of(1, NULL, 1);
+    ck_assert_int_eq(ctn_batch_set_controller(b, p, &err), CTN_OK);
+    for (int k = 0; k < 150; k++) {
+        const double time = 0.01 * k, ramp = _i && time < 0.5 ? time / 0.5 : 1;
+        step(b, 1), ctn_batch_targets(b, u);
+        for (int leg = 0; leg < 4; leg++)
+            for (int j = 0; j < 2; j++) {
+                const int at = 2 * (3 - leg) + 1 - j;
+                const double *const of = joints + 3 * j, sign = j == 0 && leg % 2 ? -1 : 1;
+                const double is = of[0] + ramp * (step_at(p[0] * time + phases[_i][leg], p[1], of) - of[0]);
+                ck_assert_double_eq_tol(u[at], sign * is, 1e-12);
+                // no jump, and none in its rate: of a curve that turns in a cycle of 0.45 s
+                if (k > 0) ck_assert_double_lt(fabs(u[at] - before[at]), 0.09);
+                if (k > 1) ck_assert_double_lt(fabs(u[at] - before[at] - rate[at]), 0.02);
+                rate[at] = k > 0 ? u[at] - before[at] : 0, before[at] = u[at];
+            }
+    }
+    ctn_batch_free(b);
+}
+END_TEST
+
+/// Where they are looked for.
+START_TEST(looks_for_gaits)
+{
+    double start[11], bounds[11][2];
+    load_legs("controller: {type: gait, " LEGS ", frequency: [1, 3], range: [[-1, 1], [-0.5, 0.1]]}\n");
+    ctn_model_controller(model, start, NULL, bounds);
+    static const double lower[] = {1, 0.5, -1, -1, -1, -1, -1, -1, -0.5, -0.3, -0.3},
+                        upper[] = {3, 0.8, 1, 1, 1, 1, 1, 1, 0.1, 0.3, 0.3};
+    for (int k = 0; k < 11; k++) {
+        ck_assert_double_eq_tol(bounds[k][0], lower[k], 1e-15);
+        ck_assert_double_eq_tol(bounds[k][1], upper[k], 1e-15);
+        ck_assert_double_eq_tol(start[k], (lower[k] + upper[k]) / 2, 1e-15);
+    }
+}
+END_TEST
+
 /// Networks against the same sums with the C library's tanh.
 START_TEST(tells_networks)
 {
@@ -475,6 +561,7 @@ int main(void)
     tcase_add_checked_fixture(t, NULL, teardown);
     tcase_set_timeout(t, 60);
     tcase_add_test(t, tells_sinusoids), tcase_add_test(t, starts_in_the_middle), tcase_add_test(t, tells_splines);
+    tcase_add_loop_test(t, tells_gaits, 0, 2), tcase_add_test(t, looks_for_gaits);
     tcase_add_loop_test(t, tells_networks, 0, 3);
     tcase_add_test(t, tells_now_and_then), tcase_add_test(t, tells_as_parameters_do);
     tcase_add_loop_test(t, same_bits, 0, 2);

@@ -50,6 +50,14 @@ END_TEST
 #define CHAIN(text) LINKS "  - chain: {name: c, count: 3, step: [1, 0, 0], " MASS ", " text "}\n"
 #define TREE(text) LINKS "  - tree: {name: t, " MASS ", joint: ball, " text "}\n"
 
+/// A controller of the type gait, on motors on b, c, d and, of another type, e.
+#define GAIT(legs, rest)                                                                                                         \
+    LINKS "  - {name: a, joint: revolute, " MASS "}\n  - {name: b, joint: revolute, " MASS "}\n"                                 \
+          "  - {name: c, joint: revolute, " MASS "}\n  - {name: d, joint: revolute, " MASS "}\n"                                 \
+          "  - {name: e, joint: revolute, " MASS "}\nmotors: [{joint: b, type: torque}, {joint: c, type: torque}, "              \
+          "{joint: d, type: torque}, {joint: e, type: velocity, kd: 1}]\n"                                                       \
+          "controller: {type: gait, frequency: [1, 2], legs: " legs ", " rest "}\n"
+
 #define LONG16 "0000000000000000"
 #define LONG LONG16 LONG16 LONG16 LONG16 LONG16 LONG16 LONG16 LONG16 LONG16 LONG16 LONG16 LONG16 LONG16 LONG16 LONG16 LONG16
 
@@ -466,13 +474,42 @@ static const struct {
       "limit_stiffness.a: expected a positive number, found 0 as the least"}},
     {LINKS "  - {name: a, joint: fixed, " MASS "}\nsample: {force: {^a: {uniform: [0, 1]}}}\n",
      {"force.a: the joint of this link is fixed: there is nothing to draw"}},
-    {TOP("controller: ^{}"), {"controller.type: missing; controllers are sinusoids, spline, linear or tanh"}},
+    {TOP("controller: ^{}"), {"controller.type: missing; controllers are sinusoids, spline, gait, linear or tanh"}},
     {TOP("controller: {type: ^tan}"), {"controller.type: unknown 'tan'; did you mean 'tanh'?"}},
     {TOP("controller: ^{type: linear, range: [0, 1]}"), {"controller.sensors: missing; a list of names, or all"}},
     {TOP("controller: {type: linear, range: [0, 1], sensors: all, ^knots: 4}"),
      {"controller.knots: a controller of the type linear has none"}},
     {TOP("controller: ^{type: linear, range: [0, 1], sensors: all}"),
      {"controller: there is nothing to tell: the scene has no `motors`"}},
+    {TOP("controller: ^^{type: gait, range: [0, 1]}"),
+     {"controller.frequency: missing; from where to where it may be", "controller.legs: missing; the joints of each leg"}},
+    {TOP("controller: {type: gait, range: [0, 1], frequency: [1, 2], legs: [[a]], ^motors: [a], ^knots: 3}"),
+     {"controller.motors: a controller of the type gait has none", "controller.knots: a controller of the type gait has none"}},
+    {TOP("controller: {type: spline, range: [0, 1], knots: 3, period: 1, ^phases: [0], ^mirror: [a], ^duty: [0.1, 0.2]}"),
+     {"controller.phases: a controller of the type spline has none",
+      "controller.mirror: a controller of the type spline has none",
+      "controller.duty: a controller of the type spline has none"}},
+    {GAIT("^a", "range: [0, 1]"), {"controller.legs: expected a list of legs, each a list of joints, found 'a'"}},
+    {GAIT("[[b, c], ^d]", "range: [0, 1]"),
+     {"controller.legs[1]: expected a leg as a list of joints that have a motor, found 'd'"}},
+    {GAIT("[[b, c], [d, ^b]]", "range: [0, 1]"), {"controller.legs[1][1]: 'b' is in the list already"}},
+    {GAIT("[[b, c], [d, ^a]]", "range: [0, 1]"),
+     {"controller.legs[1][1]: the joint of 'a' has no motor; give it one in `motors`"}},
+    {GAIT("[[b, c], [d, ^f]]", "range: [0, 1]"), {"controller.legs[1][1]: unknown link 'f'"}},
+    {GAIT("[[b, c], ^[d]]", "range: [0, 1]"),
+     {"controller.legs[1]: expected 2 motors, as the first leg has, found 1; legs have joints alike"}},
+    {GAIT("[[b, c], ^[d, e]]", "range: [0, 1]"),
+     {"controller.legs[1]: the motor of 'e' is of another type than that of 'c' in the first leg"}},
+    {GAIT("[[b], [c], [d]]", "range: [0, 1], phases: ^[0, 0.5]"),
+     {"controller.phases: expected 3 numbers, one a leg, in cycles; without the key they are looked for"}},
+    {GAIT("[[b], [c], [d]]", "range: [0, 1], mirror: [c, ^e]"), {"controller.mirror[1]: 'e' is in none of `legs`"}},
+    {GAIT("[[b], [c], [d]]", "range: [0, 1], mirror: ^c"), {"controller.mirror: expected a list of joints of legs, found 'c'"}},
+    {GAIT("[[b], [c], [d]]", "range: [0, 1], duty: ^[0.5, 1]"),
+     {"controller.duty: expected shares of the cycle, above 0 and below 1, found [0.5, 1]"}},
+    {GAIT("[[b, c]]", "range: ^[[0, 1], [0, 1], [0, 1]]"),
+     {"controller.range: expected [lo, hi], or one of these for each of the 2 motors of a leg, found 3"}},
+    {GAIT("[[b], [c]]", "range: [0, 1], parameters: ^[1, 2]"),
+     {"controller.parameters: expected 6 numbers, as such a controller has, found 2"}},
     {TOP("search: {population: ^1, sigma: ^0, restarts: ^all}"),
      {"search.population: expected a whole number from 2", "search.sigma: expected a positive number",
       "search.restarts: expected none, ipop or bipop"}},

@@ -75,6 +75,30 @@ static void tell_spline(const model_controller *c, const double *p, double time,
     }
 }
 
+/// The waves of `gaits` (forces/signals.h): a foot is on the ground for the share `duty` of a cycle, and swings for the rest.
+static void tell_gait(const model_controller *c, const double *p, double time, double *u)
+{
+    const double duty = p[1],
+                 ramp = ramp_of(c, time), *const found = p + 2, *const joints = found + (c->phases ? 0 : c->legs - 1);
+    double stride = 0, lift = 0;
+    for (int i = 0, leg = -1; i < c->outputs; i++) {
+        if (c->leg[i] != leg) {
+            leg = c->leg[i];
+            const double phase = c->phases ? c->phases[leg]
+                                 : leg     ? found[leg - 1]
+                                           : 0,
+                         cycles = p[0] * time + phase, r = cycles - floor(cycles);
+            const bool stands = r < duty;
+            const double angle = 3.14159265358979323846 * (stands ? r / duty : (r - duty) / (1 - duty));
+            double sine, cosine;
+            angles_of(1, &angle, &sine, &cosine);
+            stride = stands ? cosine : -cosine, lift = stands ? 0 : sine * sine;
+        }
+        const double *const of = joints + 3 * c->joint[i];
+        u[c->target[i]] = c->sign[i] * (of[0] + ramp * (of[1] * stride + of[2] * lift));
+    }
+}
+
 /// b + W x of a layer, and where its parameters end.
 static const double *through_layer(const double *p, int in, const double *x, int out, double *y)
 {
@@ -112,6 +136,7 @@ static void tell(const model_controller *c, const double *p, double time, const 
     switch (c->type) {
     case CONTROLLER_SINUSOIDS: tell_sinusoids(c, p, time, u); break;
     case CONTROLLER_SPLINE: tell_spline(c, p, time, u); break;
+    case CONTROLLER_GAIT: tell_gait(c, p, time, u); break;
     default: tell_network(c, p, sensors, u, room);
     }
 }

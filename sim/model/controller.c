@@ -20,6 +20,18 @@ static void list_outputs(const ctn_model *m, const scene_controller *s, model_co
     }
 }
 
+/// Whose leg each number is; all legs have numbers alike.
+static void list_legs(const ctn_model *m, const scene_controller *s, model_controller *c)
+{
+    const int each = c->outputs / s->legs;
+    for (int k = 0, i = 0; k < s->nmotor; k++) {
+        const int end = s->motors[k] + 1 < m->nmotor ? m->motors[s->motors[k] + 1].control : m->ncontrol;
+        for (int n = end - m->motors[s->motors[k]].control; n > 0; n--, i++)
+            c->leg[i] = i / each, c->joint[i] = i % each, c->sign[i] = s->mirror[k] ? -1 : 1;
+    }
+    if (s->phases) memcpy(c->phases, s->phases, (size_t)s->legs * sizeof *c->phases);
+}
+
 static void list_inputs(const ctn_model *m, const scene_controller *s, model_controller *c)
 {
     for (int k = 0; k < s->nsensor; k++) {
@@ -43,6 +55,20 @@ static void look_for_weights(model_controller *c)
                 c->bounds[k][0] = -INFINITY, c->bounds[k][1] = INFINITY, c->start[k] = 0, c->sigma[k] = 1 / sqrt(width + 1.0);
 }
 
+static void look_for_gait(const scene_controller *s, model_controller *c)
+{
+    const int each = c->outputs / c->legs;
+    look_within(c, 0, s->frequency[0], s->frequency[1], (s->frequency[0] + s->frequency[1]) / 2);
+    look_within(c, 1, s->duty[0], s->duty[1], (s->duty[0] + s->duty[1]) / 2);
+    int k = 2;
+    for (; k < c->count - 3 * each; k++) look_within(c, k, -1, 1, 0);
+    for (int i = 0; i < each; i++, k += 3) {
+        const double lo = c->range[i][0], hi = c->range[i][1], half = (hi - lo) / 2;
+        look_within(c, k, lo, hi, (lo + hi) / 2);
+        look_within(c, k + 1, -half, half, 0), look_within(c, k + 2, -half, half, 0);
+    }
+}
+
 static void look_for(const scene_controller *s, model_controller *c)
 {
     switch (c->type) {
@@ -61,6 +87,7 @@ static void look_for(const scene_controller *s, model_controller *c)
             look_within(c, k, lo, hi, (lo + hi) / 2);
         }
         break;
+    case CONTROLLER_GAIT: look_for_gait(s, c); break;
     default: look_for_weights(c);
     }
 }
@@ -80,8 +107,14 @@ bool compile_controller(ctn_model *m, const ctn_scene *scene)
     c->scale = calloc(inputs * ((size_t)s->nsensor + 1), sizeof *c->scale);
     c->start = calloc(count, sizeof *c->start), c->bounds = calloc(count, sizeof *c->bounds),
     c->sigma = calloc(count, sizeof *c->sigma);
+    c->legs = s->legs;
+    c->leg = calloc(outputs, sizeof *c->leg), c->joint = calloc(outputs, sizeof *c->joint);
+    c->sign = calloc(outputs, sizeof *c->sign);
+    c->phases = s->phases ? calloc((size_t)s->legs, sizeof *c->phases) : NULL;
+    if (!c->leg || !c->joint || !c->sign || (s->phases && !c->phases)) return false;
     if (!c->target || !c->range || !c->sensed || !c->scale || !c->start || !c->bounds || !c->sigma) return false;
     list_outputs(m, s, c), list_inputs(m, s, c);
+    if (c->legs) list_legs(m, s, c);
     for (; c->layers < 2 && s->hidden[c->layers]; c->layers++) c->width[c->layers] = s->hidden[c->layers];
     c->width[c->layers++] = c->outputs;
     look_for(s, c);
@@ -93,6 +126,7 @@ void free_controller_of(ctn_model *m)
 {
     model_controller *const c = m->controller;
     if (!c) return;
+    free(c->leg), free(c->joint), free(c->sign), free(c->phases);
     free(c->target), free(c->range), free(c->sensed), free(c->scale), free(c->start), free(c->bounds), free(c->sigma);
     free(c);
 }

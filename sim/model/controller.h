@@ -4,6 +4,8 @@
 ///
 /// | sinusoids | u = a + ramp b sin(2 pi (f t + c));    p: f, then a, b, c of each number: a centre, an amplitude, cycles |
 /// | spline    | u = m + ramp (B(t) - m), a periodic uniform cubic B-spline through time;    p: `knots` control points each |
+/// | gait      | u = a + ramp (b stride(r) + c lift(r)), r what is left of f t + phase of its leg, the waves those of `gaits`; p: f, the
+/// |           | duty, phases of all legs but the first one where they are not given, then a, b, c of each joint of a leg |
 /// | linear    | u = m + r (b + W y),    y what sensors say, over their scales;    p: b and a row of W each |
 /// | tanh      | u = m + r tanh(b + W x), x = tanh of likewise of the layer before it, or y;    p: of the first layer on, likewise |
 ///
@@ -22,6 +24,8 @@ typedef struct model_controller {
     int *sensed;                 // [inputs], which number of all sensors
     double *scale;               // [inputs]
     int layers, width[3];        // of neurons; the last one is the outputs
+    int legs, *leg, *joint;      // of a gait: [outputs], which of the legs, and which of a leg's numbers
+    double *sign, *phases;       // [outputs] -1: mirrored; [legs], NULL: they are looked for
     int knots;
     double period, ramp, every;  // s; every 0: before each step
     double *start;               // [count], its parameters

@@ -184,7 +184,13 @@ typedef struct scene_sensor {
 } scene_sensor;
 
 /// `controller:` (sim/scene/scene_controller.c).
-typedef enum controller_type { CONTROLLER_SINUSOIDS, CONTROLLER_SPLINE, CONTROLLER_LINEAR, CONTROLLER_TANH } controller_type;
+typedef enum controller_type {
+    CONTROLLER_SINUSOIDS,
+    CONTROLLER_SPLINE,
+    CONTROLLER_LINEAR,
+    CONTROLLER_TANH,
+    CONTROLLER_GAIT
+} controller_type;
 typedef struct scene_controller {
     bool given;
     controller_type type;
@@ -194,6 +200,10 @@ typedef struct scene_controller {
     double frequency[2];      // Hz, from where to where
     double ramp, period;      // s
     int knots;                // in a period
+    int legs, joints;         // of a gait; its motors are [legs][joints]
+    double duty[2];           // from where to where
+    double *phases;           // [legs] cycles; NULL: they are looked for
+    bool *mirror;             // [nmotor], whether it is told the negative
     int *sensors, nsensor;    // of the scene's, which it goes by
     double *scale;            // [nsensor], that they are divided by
     int hidden[2];            // widths of layers; 0: there is none
@@ -446,7 +456,7 @@ motor_traits scene_motor_traits(const scene_motor *motor);
 
 /// What a signal is, in words: "sine 4 at 0.5 Hz".
 const char *signal_words(const scene_signal *signal, char text[64]);
-/// "sinusoids", "spline", "linear" or "tanh"; and how many parameters such a controller has.
+/// "sinusoids", "spline", "gait", "linear" or "tanh"; and how many parameters such a controller has.
 const char *controller_type_name(controller_type type);
 int scene_controller_parameters(const ctn_scene *scene, const scene_controller *controller);
 

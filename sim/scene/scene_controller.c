@@ -14,6 +14,10 @@ enum controller_key {
     CONTROLLER_KEY_RAMP,
     CONTROLLER_KEY_KNOTS,
     CONTROLLER_KEY_PERIOD,
+    CONTROLLER_KEY_LEGS,
+    CONTROLLER_KEY_PHASES,
+    CONTROLLER_KEY_MIRROR,
+    CONTROLLER_KEY_DUTY,
     CONTROLLER_KEY_SENSORS,
     CONTROLLER_KEY_SCALE,
     CONTROLLER_KEY_HIDDEN,
@@ -26,6 +30,8 @@ static const key controller_keys[CONTROLLER_KEYS] = {
     [CONTROLLER_KEY_EVERY] = {.name = "every"},         [CONTROLLER_KEY_RANGE] = {.name = "range"},
     [CONTROLLER_KEY_FREQUENCY] = {.name = "frequency"}, [CONTROLLER_KEY_RAMP] = {.name = "ramp"},
     [CONTROLLER_KEY_KNOTS] = {.name = "knots"},         [CONTROLLER_KEY_PERIOD] = {.name = "period"},
+    [CONTROLLER_KEY_LEGS] = {.name = "legs"},           [CONTROLLER_KEY_PHASES] = {.name = "phases"},
+    [CONTROLLER_KEY_MIRROR] = {.name = "mirror"},       [CONTROLLER_KEY_DUTY] = {.name = "duty"},
     [CONTROLLER_KEY_SENSORS] = {.name = "sensors"},     [CONTROLLER_KEY_SCALE] = {.name = "scale"},
     [CONTROLLER_KEY_HIDDEN] = {.name = "hidden"},       [CONTROLLER_KEY_PARAMETERS] = {.name = "parameters"},
 };
@@ -34,6 +40,7 @@ static const key controller_keys[CONTROLLER_KEYS] = {
 enum {
     OF_ALL = BIT(TYPE) | BIT(MOTORS) | BIT(EVERY) | BIT(RANGE) | BIT(PARAMETERS),
     OF_TIME = OF_ALL | BIT(RAMP),
+    OF_LEGS = (OF_TIME & ~BIT(MOTORS)) | BIT(FREQUENCY) | BIT(LEGS) | BIT(PHASES) | BIT(MIRROR) | BIT(DUTY),
     OF_SENSORS = OF_ALL | BIT(SENSORS) | BIT(SCALE),
     MOST_KNOTS = 100,
     MOST_HIDDEN = 1000
@@ -46,6 +53,7 @@ static const struct {
 } types[] = {
     [CONTROLLER_SINUSOIDS] = {"sinusoids", OF_TIME | BIT(FREQUENCY), BIT(RANGE) | BIT(FREQUENCY)},
     [CONTROLLER_SPLINE] = {"spline", OF_TIME | BIT(KNOTS) | BIT(PERIOD), BIT(RANGE) | BIT(KNOTS) | BIT(PERIOD)},
+    [CONTROLLER_GAIT] = {"gait", OF_LEGS, BIT(RANGE) | BIT(FREQUENCY) | BIT(LEGS)},
     [CONTROLLER_LINEAR] = {"linear", OF_SENSORS, BIT(SENSORS) | BIT(RANGE)},
     [CONTROLLER_TANH] = {"tanh", OF_SENSORS | BIT(HIDDEN), BIT(SENSORS) | BIT(RANGE) | BIT(HIDDEN)},
 };
@@ -56,6 +64,7 @@ static const char *const missing[CONTROLLER_KEYS] = {
     [CONTROLLER_KEY_FREQUENCY] = "from where to where it may be: [lo, hi], Hz",
     [CONTROLLER_KEY_KNOTS] = "how many numbers a motor has in a period",
     [CONTROLLER_KEY_PERIOD] = "s after which the spline begins again",
+    [CONTROLLER_KEY_LEGS] = "the joints of each leg, from the body outwards: [[hip, knee], [other_hip, other_knee]]",
     [CONTROLLER_KEY_SENSORS] = "a list of names, or all",
     [CONTROLLER_KEY_HIDDEN] = "the widths of one or two layers: [16, 16]",
 };
@@ -63,7 +72,8 @@ static const char *const missing[CONTROLLER_KEYS] = {
 static bool read_type(source *s, const node *n, controller_type *type)
 {
     int row;
-    if (!read_kind(s, n, types, sizeof *types, TYPES, "controllers are sinusoids, spline, linear or tanh", &row)) return false;
+    if (!read_kind(s, n, types, sizeof *types, TYPES, "controllers are sinusoids, spline, gait, linear or tanh", &row))
+        return false;
     *type = (controller_type)row;
     return true;
 }
@@ -73,13 +83,33 @@ static excerpt found_list(const node *n) { return n->kind == NODE_SEQUENCE && !n
 
 static bool is_all(const node *n) { return !n || (n->kind == NODE_SCALAR && n->plain && !strcmp(n->text, "all")); }
 
+/// Adds the motors on the joint, or link, that an entry names.
+static bool add_motors(source *s, const node *entry, scene_controller *to)
+{
+    const ctn_scene *const scene = s->r->scene;
+    const int before = to->nmotor;
+    int link;
+    if (!read_link_name(s, entry, &link)) return false;
+    for (int k = 0; k < before; k++)
+        if (scene->motors[to->motors[k]].link == link) return bad_value(s, entry, "%s is in the list already", found(entry).text);
+    for (int k = 0; k < scene->nmotor; k++)
+        if (scene->motors[k].link == link) to->motors[to->nmotor++] = k;
+    return to->nmotor > before || bad_value(s, entry, "the joint of %s has no motor; give it one in `motors`", found(entry).text);
+}
+
+/// Room for all motors. False: no memory, or there are none.
+static bool open_motors(source *s, const node *n, scene_controller *to)
+{
+    const ctn_scene *const scene = s->r->scene;
+    to->motors = reader_alloc(s->r, ((size_t)scene->nmotor + 1) * sizeof *to->motors);
+    return to->motors && (scene->nmotor || bad_value(s, n, "there is nothing to tell: the scene has no `motors`"));
+}
+
 /// The motors on the joints, or links, of a list: all of them where nothing, or `all`, is said.
 static bool read_told_motors(source *s, const node *n, const node *list, scene_controller *to)
 {
     const ctn_scene *const scene = s->r->scene;
-    to->motors = reader_alloc(s->r, ((size_t)scene->nmotor + 1) * sizeof *to->motors);
-    if (!to->motors) return false;
-    if (!scene->nmotor) return bad_value(s, n, "there is nothing to tell: the scene has no `motors`");
+    if (!open_motors(s, n, to)) return false;
     if (is_all(list)) {
         while (to->nmotor < scene->nmotor) to->motors[to->nmotor] = to->nmotor, to->nmotor++;
         return true;
@@ -87,21 +117,76 @@ static bool read_told_motors(source *s, const node *n, const node *list, scene_c
     if (list->kind != NODE_SEQUENCE || !list->size)
         return bad_value(s, list, "expected a list of joints that have a motor, or all, found %s", found_list(list).text);
     bool ok = true;
+    for (const node *entry = list->child; entry; entry = entry->next) ok = add_motors(s, entry, to) && ok;
+    return ok;
+}
+
+/// One leg: as many motors as the first one has, of the same types.
+static bool read_leg(source *s, const node *leg, scene_controller *to)
+{
+    const ctn_scene *const scene = s->r->scene;
+    const int first = to->nmotor;
+    if (leg->kind != NODE_SEQUENCE || !leg->size)
+        return bad_value(s, leg, "expected a leg as a list of joints that have a motor, found %s", found_list(leg).text);
+    for (const node *entry = leg->child; entry; entry = entry->next)
+        if (!add_motors(s, entry, to)) return false;
+    const int count = to->nmotor - first;
+    if (!first) to->joints = count;
+    if (count != to->joints)
+        return bad_value(s, leg, "expected %d motors, as the first leg has, found %d; legs have joints alike", to->joints, count);
+    for (int j = 0; j < count; j++) {
+        const scene_motor *const a = &scene->motors[to->motors[j]], *const b = &scene->motors[to->motors[first + j]];
+        if (a->type != b->type || a->told != b->told)
+            return bad_value(s, leg, "the motor of '%s' is of another type than that of '%s' in the first leg",
+                             printable(scene->links[b->link].name).text, printable(scene->links[a->link].name).text);
+    }
+    return true;
+}
+
+static bool read_legs(source *s, const node *n, const node *list, scene_controller *to)
+{
+    if (!open_motors(s, n, to)) return false;
+    if (list->kind != NODE_SEQUENCE || !list->size)
+        return bad_value(s, list, "expected a list of legs, each a list of joints, found %s", found_list(list).text);
+    for (const node *leg = list->child; leg; leg = leg->next, to->legs++)
+        if (!read_leg(s, leg, to)) return false;
+    return true;
+}
+
+/// The motors whose targets have the other sign, by their joints; none where nothing is said.
+static bool read_mirror(source *s, const node *list, scene_controller *to)
+{
+    const ctn_scene *const scene = s->r->scene;
+    bool ok = true;
+    to->mirror = reader_alloc(s->r, ((size_t)to->nmotor + 1) * sizeof *to->mirror);
+    if (!to->mirror) return false;
+    for (int k = 0; k < to->nmotor; k++) to->mirror[k] = false;
+    if (!list) return true;
+    if (list->kind != NODE_SEQUENCE) return bad_value(s, list, "expected a list of joints of legs, found %s", found(list).text);
     for (const node *entry = list->child; entry; entry = entry->next) {
+        bool known = false;
         int link;
         if (!read_link_name(s, entry, &link)) {
             ok = false;
             continue;
         }
-        const int before = to->nmotor;
-        for (int k = 0; k < before && ok; k++)
-            if (scene->motors[to->motors[k]].link == link)
-                ok = bad_value(s, entry, "%s is in the list already", found(entry).text);
-        for (int k = 0; k < scene->nmotor && ok; k++)
-            if (scene->motors[k].link == link) to->motors[to->nmotor++] = k;
-        if (ok && to->nmotor == before)
-            ok = bad_value(s, entry, "the joint of %s has no motor; give it one in `motors`", found(entry).text);
+        for (int k = 0; k < to->nmotor; k++)
+            if (scene->motors[to->motors[k]].link == link) to->mirror[k] = known = true;
+        if (!known) ok = bad_value(s, entry, "%s is in none of `legs`", found(entry).text);
     }
+    return ok;
+}
+
+static bool read_phases(source *s, const node *n, scene_controller *to)
+{
+    if (!n) return true;
+    if (n->kind != NODE_SEQUENCE || n->size != to->legs)
+        return bad_value(s, n, "expected %d numbers, one a leg, in cycles; without the key they are looked for", to->legs);
+    to->phases = reader_alloc(s->r, (size_t)to->legs * sizeof *to->phases);
+    if (!to->phases) return false;
+    bool ok = true;
+    const node *at = n->child;
+    for (int k = 0; k < to->legs; k++, at = at->next) ok = read_number(s, at, ANY_SIGN, &to->phases[k]) && ok;
     return ok;
 }
 
@@ -141,19 +226,32 @@ static bool read_pair(source *s, const node *n, value_unit unit, number_sign sig
            bad_value(s, n, "expected [lo, hi] that are 1e-100 to 1e100 apart, found [%g, %g]", x[0], x[1]);
 }
 
-/// One pair for all motors, or one each.
+/// Shares of a cycle; without the key those of walking and trotting.
+static bool read_duty(source *s, const node *n, scene_controller *to)
+{
+    to->duty[0] = 0.5, to->duty[1] = 0.8;
+    if (!n) return true;
+    if (!read_pair(s, n, NO_UNIT, POSITIVE, to->duty)) return false;
+    return to->duty[1] < 1 ||
+           bad_value(s, n, "expected shares of the cycle, above 0 and below 1, found [%g, %g]", to->duty[0], to->duty[1]);
+}
+
+/// One pair for all motors, or one each; of a gait one for each joint of a leg, which is that of all legs.
 static bool read_ranges(source *s, const node *n, scene_controller *to)
 {
     const ctn_scene *const scene = s->r->scene;
     to->range = reader_alloc(s->r, ((size_t)to->nmotor + 1) * sizeof *to->range);
     if (!to->range) return false;
     const bool each = n->kind == NODE_SEQUENCE && n->child && n->child->kind == NODE_SEQUENCE;
-    if (each && n->size != to->nmotor)
-        return bad_value(s, n, "expected [lo, hi], or one of these for each of the %d motors, found %d", to->nmotor, n->size);
+    const int expected = to->legs ? to->joints : to->nmotor;
+    if (each && n->size != expected)
+        return bad_value(s, n, "expected [lo, hi], or one of these for each of the %d motors%s, found %d", expected,
+                         to->legs ? " of a leg" : "", n->size);
     const node *at = each ? n->child : n;
     bool ok = true;
-    for (int k = 0; k < to->nmotor; k++, at = each ? at->next : at)
+    for (int k = 0; k < expected; k++, at = each ? at->next : at)
         ok = read_pair(s, at, unit_of(scene, &scene->motors[to->motors[k]]), ANY_SIGN, to->range[k]) && ok;
+    for (int k = expected; k < to->nmotor; k++) memcpy(to->range[k], to->range[k - expected], sizeof *to->range);
     return ok;
 }
 
@@ -225,6 +323,7 @@ int scene_controller_parameters(const ctn_scene *scene, const scene_controller *
     switch (c->type) {
     case CONTROLLER_SINUSOIDS: return 1 + 3 * outputs;
     case CONTROLLER_SPLINE: return c->knots * outputs;
+    case CONTROLLER_GAIT: return 2 + (c->phases ? 0 : c->legs - 1) + 3 * outputs / c->legs;
     default: break;
     }
     int count = 0, width = inputs;
@@ -239,7 +338,8 @@ bool read_controller(source *s, const node *n)
     bool ok = true;
     *to = (scene_controller){.at = {n->line, n->column}};
     if (!read_keys(s, n, "a controller", controller_keys, CONTROLLER_KEYS, v)) return false;
-    if (!v[CONTROLLER_KEY_TYPE]) return missing_key(s, n, "type", "missing; controllers are sinusoids, spline, linear or tanh");
+    if (!v[CONTROLLER_KEY_TYPE])
+        return missing_key(s, n, "type", "missing; controllers are sinusoids, spline, gait, linear or tanh");
     if (!read_type(s, v[CONTROLLER_KEY_TYPE], &to->type)) return false;
     for (int k = 0; k < CONTROLLER_KEYS; k++) {
         if (v[k] && !(types[to->type].keys & 1u << k))
@@ -247,7 +347,12 @@ bool read_controller(source *s, const node *n)
         if (!v[k] && types[to->type].needs & 1u << k) ok = missing_key(s, n, controller_keys[k].name, "missing; %s", missing[k]);
     }
     if (s->includer || !ok) return ok;  // the motors and sensors of an included file have other numbers here
-    ok = read_told_motors(s, n, v[CONTROLLER_KEY_MOTORS], to) && check_still(s, n, to);
+    ok = types[to->type].keys & BIT(LEGS) ? read_legs(s, n, v[CONTROLLER_KEY_LEGS], to)
+                                          : read_told_motors(s, n, v[CONTROLLER_KEY_MOTORS], to);
+    ok = ok && check_still(s, n, to);
+    if (ok && to->legs)
+        ok = read_phases(s, v[CONTROLLER_KEY_PHASES], to) && read_mirror(s, v[CONTROLLER_KEY_MIRROR], to) &&
+             read_duty(s, v[CONTROLLER_KEY_DUTY], to);
     if (ok) ok = read_ranges(s, v[CONTROLLER_KEY_RANGE], to);
     if (v[CONTROLLER_KEY_EVERY]) ok = read_number(s, v[CONTROLLER_KEY_EVERY], POSITIVE, &to->every) && ok;
     if (v[CONTROLLER_KEY_RAMP]) ok = read_number(s, v[CONTROLLER_KEY_RAMP], NOT_NEGATIVE, &to->ramp) && ok;
@@ -266,7 +371,7 @@ bool read_controller(source *s, const node *n)
 
 void free_controller(scene_controller *c)
 {
-    free(c->motors), free(c->range), free(c->sensors), free(c->scale), free(c->parameters);
+    free(c->motors), free(c->range), free(c->phases), free(c->mirror), free(c->sensors), free(c->scale), free(c->parameters);
     *c = (scene_controller){0};
 }
 
