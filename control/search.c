@@ -17,6 +17,7 @@ static void close_play(play *p)
     sampled_worlds_close(&p->sampled);
     reward_close(p->reward);
     free(p->q), free(p->v), free(p->u), free(p->time), free(p->total), free(p->stats), free(p->lost);
+    free(p->earned), free(p->sum), free(p->sensed), free(p->ended), free(p->over);
     *p = (play){0};
 }
 
@@ -30,12 +31,17 @@ static ctn_status open_play(const ctn_scene *scene, const ctn_model *model, cons
     own.worlds = worlds;
     const ctn_status status = sampled_worlds_open(&p->sampled, scene, model, scene->path, worlds, &own, err);
     if (status != CTN_OK) return status;
-    if (!(p->batch = ctn_batch_create(model, &own, err)) || !(p->reward = reward_open(scene, model, worlds, err)))
-        return err->status;
+    if (!(p->batch = ctn_batch_create(model, &own, err))) return err->status;
+    if (scene->nreward && !(p->reward = reward_open(scene, model, worlds, err))) return err->status;
+    p->earned = malloc(w * sizeof *p->earned), p->sum = malloc(w * sizeof *p->sum);
+    p->sensed = malloc(w * (size_t)ctn_model_sensor_numbers(model) * sizeof *p->sensed + 1);
+    p->ended = calloc(w, sizeof *p->ended), p->over = calloc(w, sizeof *p->over);
     p->q = malloc(w * nq * sizeof *p->q + 1), p->v = malloc(w * nv * sizeof *p->v + 1);
     p->u = malloc(w * (size_t)ctn_model_ntarget(model) * sizeof *p->u + 1), p->time = malloc(w * sizeof *p->time);
     p->total = malloc(w * sizeof *p->total), p->stats = malloc(w * sizeof *p->stats), p->lost = malloc(w * sizeof *p->lost);
-    if (p->q && p->v && p->u && p->time && p->total && p->stats && p->lost) return CTN_OK;
+    if (p->q && p->v && p->u && p->time && p->total && p->stats && p->lost && p->earned && p->sum && p->sensed && p->ended &&
+        p->over)
+        return CTN_OK;
     return fail(err, CTN_NO_MEMORY, "not enough memory for %d worlds of a search", worlds);
 }
 
@@ -58,6 +64,27 @@ static ctn_status start_play(play *p, const ctn_scene *scene, uint64_t seed, int
     return status == CTN_OK ? ctn_batch_set_state(p->batch, x->q, x->v, 0, err) : status;
 }
 
+/// Tells the caller's own reward of where worlds are, after an interval of dt or (0) at their beginning.
+static ctn_status ask_own(play *p, double dt, bool last, ctn_error *err)
+{
+    const ctn_model *const model = p->sampled.model;
+    ctn_status status = CTN_OK;
+    if (!p->own) return CTN_OK;
+    for (int w = 0; w < p->worlds; w++) {
+        if (dt <= 0) p->time[w] = 0, p->sum[w] = 0, p->ended[w] = p->lost[w] = false;
+        p->over[w] = p->ended[w] || p->lost[w], p->earned[w] = 0;
+    }
+    const bool senses = ctn_model_nsensor(model) > 0;
+    if (senses) status = ctn_batch_sensors(p->batch, p->sensed, err);
+    if (dt <= 0) ctn_batch_targets(p->batch, p->u);
+    const search_moment now = {p->worlds, last, dt, p->time, p->q, p->v, p->u, senses ? p->sensed : NULL, p->over};
+    if (status == CTN_OK) status = p->own->earn(p->own->with, &now, p->earned, err);
+    for (int w = 0; w < p->worlds && dt > 0; w++)
+        if (!p->ended[w]) p->sum[w] += p->lost[w] ? NAN : p->earned[w];
+    if (p->reward) reward_end(p->reward, NULL, NULL, p->ended);
+    return status;
+}
+
 /// Plays all worlds from beginning to end, told by `parameters` [worlds][count]: what they earn goes into total.
 static ctn_status play_all(play *p, const ctn_scene *scene, uint64_t seed, int64_t first, int each, const double *parameters,
                            ctn_error *err)
@@ -67,7 +94,9 @@ static ctn_status play_all(play *p, const ctn_scene *scene, uint64_t seed, int64
     if (status != CTN_OK) return status;
     const double dt = ctn_batch_configuration(p->batch)->dt;
     ctn_batch_state(p->batch, p->q, p->v);
-    reward_begin(p->reward, p->q, p->v);
+    if (p->reward) reward_begin(p->reward, p->q, p->v);
+    status = ask_own(p, 0, false, err);
+    if (status != CTN_OK) return status;
     for (long done = 0; done < p->steps;) {
         const int count = p->steps - done < p->hold ? (int)(p->steps - done) : p->hold;
         status = ctn_batch_step(p->batch, count, p->stats, err);
@@ -76,9 +105,13 @@ static ctn_status play_all(play *p, const ctn_scene *scene, uint64_t seed, int64
         for (int w = 0; w < p->worlds; w++)
             p->time[w] = ctn_batch_time(p->batch, w), p->lost[w] = p->stats[w].frozen != CTN_RUNNING;
         ctn_batch_state(p->batch, p->q, p->v), ctn_batch_targets(p->batch, p->u);
-        reward_step(p->reward, p->time, count * dt, p->q, p->v, p->u, p->lost);
+        if (p->reward) reward_step(p->reward, p->time, count * dt, p->q, p->v, p->u, p->lost);
+        status = ask_own(p, count * dt, done == p->steps, err);
+        if (status != CTN_OK) return status;
     }
-    reward_end(p->reward, p->total, NULL, NULL);
+    memset(p->total, 0, (size_t)p->worlds * sizeof *p->total);
+    if (p->reward) reward_end(p->reward, p->total, NULL, NULL);
+    for (int w = 0; w < p->worlds && p->own; w++) p->total[w] += isfinite(p->sum[w]) ? p->sum[w] : NAN;
     return CTN_OK;
 }
 
@@ -94,12 +127,14 @@ static double mean_of(const double *total, int each)
 
 enum { MOST_EPISODE = 10000000 };  // steps
 
-static ctn_status check_scene(const ctn_scene *scene, const ctn_batch_config *cfg, double duration, ctn_error *err)
+static ctn_status check_scene(const ctn_scene *scene, const ctn_batch_config *cfg, double duration, bool own, ctn_error *err)
 {
     const char *const path = scene->path;
     if (!scene->controller.given)
         return fail(err, CTN_BAD_SCENE, "%s: there is nothing to search for: the scene has no `controller`", path);
-    if (!scene->nreward) return fail(err, CTN_BAD_SCENE, "%s: there is nothing to go by: the scene has no `reward`", path);
+    if (!scene->nreward && !own)
+        return fail(err, CTN_BAD_SCENE, "%s: there is nothing to go by: the scene has no `reward`; give it one, or --reward",
+                    path);
     if (cfg->adaptive) return fail(err, CTN_BAD_CONFIG, "%s: dt: a search takes steps of one size; give dt in seconds", path);
     if (!(duration >= cfg->dt))
         return fail(err, CTN_BAD_SCENE,
@@ -156,16 +191,19 @@ static ctn_status make_room(search *s, ctn_error *err)
     if (!s->x || !s->value || !s->told) return fail(err, CTN_NO_MEMORY, "not enough memory for %d candidates", population);
     const int hold = (int)fmin(fmax(1, floor(c->every / s->cfg.dt * (1 + 1e-9))), MOST_HOLD);
     const ctn_status status = open_play(s->scene, s->model, &s->cfg, s->duration, own * s->each, hold, &s->play, err);
+    if (s->own.earn) s->play.own = &s->own;
     if (status == CTN_OK) s->room = population;
     return status;
 }
 
-search *search_open(ctn_scene *scene, const ctn_batch_config *cfg, double duration, ranks *all, ctn_error *err)
+search *search_open(ctn_scene *scene, const ctn_batch_config *cfg, double duration, ranks *all, const search_reward *own,
+                    ctn_error *err)
 {
-    if (check_scene(scene, cfg, duration, err) != CTN_OK) return NULL;
+    if (check_scene(scene, cfg, duration, own, err) != CTN_OK) return NULL;
     search *const s = calloc(1, sizeof *s);
     if (!s) return fail(err, CTN_NO_MEMORY, "not enough memory for a search"), NULL;
     s->scene = scene, s->cfg = *cfg, s->duration = duration, s->each = scene->search.worlds;
+    if (own) s->own = *own;
     s->best = -INFINITY, s->mean = s->worst = NAN, s->ranks = all;
     if (!(scene->controller.every > 0)) scene->controller.every = cfg->dt;  // so that smaller steps have the same controller
     s->model = ctn_model_create(scene, err);
@@ -284,6 +322,7 @@ ctn_status search_value(const search *s, const double *parameters, int parts, do
     cfg.dt /= parts;
     for (int j = 0; j < s->each; j++) memcpy(told + (size_t)j * (size_t)s->count, parameters, (size_t)s->count * sizeof *told);
     ctn_status status = open_play(s->scene, s->model, &cfg, s->duration, s->each, s->play.hold * parts, &p, err);
+    if (s->own.earn) p.own = &s->own;
     if (status == CTN_OK) status = play_all(&p, s->scene, draw_of(s, 0), 0, s->each, told, err);
     if (status == CTN_OK) *value = mean_of(p.total, s->each);
     close_play(&p);

@@ -15,13 +15,38 @@
 #include <catena/cma.h>
 #include <catena/model.h>
 
+#include <stdbool.h>
+
+/// What worlds have come to: the end of an interval in which motors were told the same, or (dt = 0) the beginning of episodes.
+typedef struct search_moment {
+    int worlds;
+    bool last;              // episodes end with it
+    double dt;              // s, of the interval
+    const double *time;     // [worlds] s
+    const double *q, *v;    // [worlds][nq], [worlds][nv]
+    const double *u;        // [worlds][ntarget], what motors were told in it
+    const double *sensors;  // [worlds][all numbers]; NULL: there are none
+    const bool *over;       // [worlds] it counts no more, as the world is frozen, or its episode has ended before
+} search_moment;
+
+/// A reward of the caller's own, in lockstep with the worlds. What an interval earns is added up, and to what the scene's `reward`
+/// says, where it has one. The sum should be a function of each world alone: worlds are played in any order and number.
+typedef struct search_reward {
+    /// earned [worlds], NaN: no number, which makes its candidate the last; of a beginning nothing is asked. Other than CTN_OK ends
+    /// the search with that, CTN_INTERRUPTED so that it can go on.
+    ctn_status (*earn)(void *with, const search_moment *now, double *earned, ctn_error *err);
+    void *with;
+    const char *name;  // by which a checkpoint knows it
+} search_reward;
+
 /// A search in progress. One thread at a time may use it.
 typedef struct search search;
 
 /// Of the scene, whose controller is told at least once a step of `cfg`; `duration` (s) is the length of an episode. `all` processes
-/// share the candidates of each generation, and come to the same search. Nothing is kept of `cfg`; scene and `all` must last. NULL
-/// on error: CTN_BAD_SCENE names what the scene lacks; others as ctn_batch_create and ctn_cma_create.
-search *search_open(ctn_scene *scene, const ctn_batch_config *cfg, double duration, ranks *all, ctn_error *err);
+/// share the candidates of each generation, and come to the same search. `own` NULL: the scene's reward alone counts. Nothing is kept
+/// of `cfg`; scene, `all` and what `own` points to must last. NULL on error: CTN_BAD_SCENE names what the scene lacks; others as ctn_batch_create and ctn_cma_create.
+search *search_open(ctn_scene *scene, const ctn_batch_config *cfg, double duration, ranks *all, const search_reward *own,
+                    ctn_error *err);
 void search_close(search *s);  // NULL is allowed
 
 int search_parameters(const search *s);  // of the controller

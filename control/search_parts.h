@@ -10,12 +10,15 @@
 typedef struct {
     ctn_batch *batch;
     sampled_worlds sampled;
-    reward *reward;
+    reward *reward;            // NULL: the scene has none
+    const search_reward *own;  // NULL: none
     int worlds, hold;  // steps between two times that motors are told
     long steps;
     double *q, *v, *u, *time, *total;
     ctn_step_stats *stats;
     bool *lost;
+    double *earned, *sum, *sensed;  // of `own`: in an interval, up to now; what sensors say
+    bool *ended, *over;
 } play;
 
 struct search {
@@ -24,6 +27,7 @@ struct search {
     ctn_batch_config cfg;
     ctn_cma *cma;
     ranks *ranks;
+    search_reward own;  // earn NULL: none
     play play;        // of this process' candidates
     int count, each;  // parameters; worlds of a candidate
     double duration;

@@ -32,6 +32,7 @@ static uint64_t identity_of(const search *s)
     const double numbers[] = {c->method,         c->order,        c->stages,          c->rho,     c->dt, c->solver, c->tolerance,
                               c->max_iterations, c->max_halvings, scene->search.seed, s->duration};
     XXH64_hash_t h = XXH3_64bits(numbers, sizeof numbers);
+    if (s->own.earn) h = XXH3_64bits_withSeed(s->own.name, strlen(s->own.name), h);
     for (int k = 0; k < scene->nfile; k++) h = XXH3_64bits_withSeed(scene->files[k].text, scene->files[k].length, h);
     return h;
 }
@@ -77,10 +78,11 @@ ctn_status search_restore(search *s, const char *path, ctn_error *err)
     if (fread(&head, sizeof head, 1, f) != 1 || memcmp(head.magic, magic, sizeof magic) || head.size < own || head.size > most)
         status = fail(err, CTN_BAD_ARGUMENT, "%s: this is no checkpoint of a search, or only its beginning", path);
     else if (head.of != identity_of(s) || head.count != (uint64_t)s->count)
-        status = fail(err, CTN_BAD_ARGUMENT,
-                      "%s: the checkpoint belongs to another scene, method, step, duration or seed: take these, or begin anew "
-                      "without --resume",
-                      path);
+        status =
+            fail(err, CTN_BAD_ARGUMENT,
+                 "%s: the checkpoint belongs to another scene, reward, method, step, duration or seed: take these, or begin anew "
+                 "without --resume",
+                 path);
     else if (!(rest = malloc(head.size))) status = fail(err, CTN_NO_MEMORY, "not enough memory for a checkpoint");
     else if (fread(rest, head.size, 1, f) != 1 || checksum_of(head, rest, head.size) != head.checksum)
         status = fail(err, CTN_BAD_ARGUMENT, "%s: the checkpoint is damaged", path);

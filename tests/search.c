@@ -33,7 +33,7 @@ static search *open(ctn_scene *scene, const char *engine, int threads, ctn_error
     cfg.engine = engine, cfg.threads = threads;
     static ranks alone;
     alone = ranks_alone();
-    return search_open(scene, &cfg, ctn_scene_duration(scene), &alone, err);
+    return search_open(scene, &cfg, ctn_scene_duration(scene), &alone, NULL, err);
 }
 
 static search *opened(ctn_scene *scene, const char *engine, int threads)
@@ -198,6 +198,152 @@ START_TEST(counts_what_is_lost)
 }
 END_TEST
 
+// ---- rewards of one's own
+
+/// What the slider's path earns, out of the states that the caller is shown: as `progress` does that runs.
+typedef struct {
+    int begun, ended, asked;
+    double worth;
+    ctn_status fails;
+} watcher;
+
+static ctn_status watch(void *with, const search_moment *now, double *earned, ctn_error *err)
+{
+    watcher *const x = with;
+    if (!(now->dt > 0)) {
+        x->begun++;
+        for (int w = 0; w < now->worlds; w++) ck_assert(now->time[w] == 0 && now->q[w] == 0 && !now->over[w]);
+        return CTN_OK;
+    }
+    x->asked++, x->ended += now->last;
+    ck_assert_double_eq_tol(now->dt, 0.04, 1e-15);
+    for (int w = 0; w < now->worlds; w++) earned[w] = x->worth * now->q[w] * now->dt;
+    *err = (ctn_error){.status = x->fails};
+    return x->fails;
+}
+
+static search *opened_with(ctn_scene *scene, watcher *with)
+{
+    ctn_error err;
+    const ctn_batch_config cfg = ctn_scene_config(scene);
+    static ranks alone;
+    alone = ranks_alone();
+    const search_reward own = {.earn = watch, .with = with, .name = "watch"};
+    search *const s = search_open(scene, &cfg, ctn_scene_duration(scene), &alone, &own, &err);
+    ck_assert_msg(s != NULL, "%s", err.message);
+    return s;
+}
+
+#define GOES "reward: [{term: progress, link: a, weight: 2, when: running}]\n"
+
+/// A reward that says what a term says finds what that finds; two that are half of it each do, too.
+START_TEST(rewards_of_ones_own)
+{
+    static const double worths[] = {2, 1};
+    ctn_scene *const by_term = parse(SLIDER SPLINE GOES),
+                     *const other = parse(_i ? SLIDER SPLINE "reward: [{term: progress, link: a, weight: 1, when: running}]\n"
+                                             : SLIDER SPLINE);
+    watcher x = {.worth = worths[_i]};
+    search *const s = opened(by_term, NULL, 1), *const t = opened_with(other, &x);
+    make(s, 5), make(t, 5);
+    const search_state a = search_get_state(s), b = search_get_state(t);
+    ck_assert(x.begun == 5 && x.ended == 5 && x.asked == 5 * 25);
+    ck_assert_double_eq_tol(a.best, b.best, 1e-12);
+    ck_assert_double_eq_tol(a.mean, b.mean, 1e-12);
+    double found[KNOTS], value;
+    ctn_error err;
+    ck_assert_int_eq(search_best(t, found, &err), CTN_OK);
+    ck_assert_int_eq(search_value(t, found, 1, &value, &err), CTN_OK);
+    ck_assert_double_eq(value, b.best);
+    // where it fails the search stays where it was
+    x.fails = CTN_INTERRUPTED;
+    ck_assert_int_eq(search_step(t, &err), CTN_INTERRUPTED);
+    x.fails = CTN_OK, make(s, 1), make(t, 1);
+    ck_assert_double_eq_tol(search_get_state(s).mean, search_get_state(t).mean, 1e-12);
+    // no number is no reward
+    x.worth = NAN, make(t, 1);
+    ck_assert_int_eq((int)search_get_state(t).lost, search_worlds(t));
+    search_close(s), search_close(t), ctn_scene_free(by_term), ctn_scene_free(other);
+}
+END_TEST
+
+/// In an episode that has ended nothing is earned any more.
+START_TEST(ended_episodes_earn_no_more)
+{
+    ctn_scene *const scene =
+        parse("catena: 1\ngravity: [0, 0, -1]\nlinks:\n"
+              "  - {name: a, joint: {type: prismatic, axis: [0, 0, 1]}, mass: 1, inertia: [1, 1, 1, 0, 0, 0]}\n"
+              "motors: [{joint: a, type: torque, effort: 1e-9}]\nintegrator: {method: radau, dt: 0.04}\nduration: 2\n" SPLINE
+              "reward: [{term: alive, link: a, above: -0.49, weight: 1}]\nsearch: {population: 2}\n");
+    watcher x = {.worth = -1};
+    search *const s = opened_with(scene, &x);
+    make(s, 1);
+    double sum = 0, t = 0;
+    for (double z = 0; z >= -0.49;) t += 0.04, z = -t * t / 2, sum += (0.5 * t * t + (z >= -0.49)) * 0.04;
+    ck_assert_double_eq_tol(search_get_state(s).best, sum, 1e-6);
+    search_close(s), ctn_scene_free(scene);
+}
+END_TEST
+
+#define SAYS_Q                                                                                                                   \
+    "tee -a told | sed -un '/\"protocol\"/d; /\"begin\"/d; s/.*\"q\":\\[\\(.*\\)\\],\"v\":.*/\\1/; s/[][]//g; "                  \
+    "s/.*/{\"reward\": "                                                                                                         \
+    "[&]}/p'"
+
+/// A program says what worlds earn: as a term of the same worth.
+START_TEST(a_program_rewards)
+{
+    enter_scratch();
+    spit("scene.yaml", SLIDER SPLINE "search: {generations: 3, population: 4}\n");
+    outcome o = catena("search", "scene.yaml", "--out", "found.yaml", "--reward", SAYS_Q);
+    ck_assert_msg(o.status == 0 && !*o.err, "%s%s", o.out, o.err);
+    outcome_free(&o);
+    char *const told = slurp("told", NULL), *second = strchr(told, '\n');
+    ck_assert_ptr_nonnull(strstr(told, "\"protocol\":1,\"duration\":1,\"nq\":1,\"nv\":1,\"nu\":1"));
+    ck_assert(second && strstr(second, "{\"begin\":true,\"worlds\":4,\"time\":0,\"dt\":0,\"q\":[[0],[0],[0],[0]]") == second + 1);
+    ck_assert_ptr_nonnull(strstr(second, "\"over\":[false,false,false,false],\"last\":true}"));
+    free(told);
+    ctn_scene *const scene = parse(SLIDER SPLINE "search: {generations: 3, population: 4}\n");
+    watcher x = {.worth = 25};
+    search *const s = opened_with(scene, &x);
+    make(s, 3);
+    double best[KNOTS];
+    ctn_error err;
+    ck_assert_int_eq(search_best(s, best, &err), CTN_OK);
+    ctn_scene *const found = ctn_scene_load("found.yaml", &err);
+    for (int k = 0; k < KNOTS; k++) ck_assert_double_eq_tol(found->controller.parameters[k], best[k], 1e-9);
+    search_close(s), ctn_scene_free(scene), ctn_scene_free(found);
+    // a checkpoint belongs to its program
+    o = catena("search", "scene.yaml", "--out", "found.yaml", "--reward", "cat", "--resume");
+    ck_assert_msg(o.status == 2 && strstr(o.err, "belongs to another scene, reward, method"), "%s", o.err);
+    outcome_free(&o);
+    leave_scratch();
+}
+END_TEST
+
+START_TEST(programs_that_do_not_answer)
+{
+    static const struct {
+        const char *command, *says;
+    } bad[] = {
+        {"read x; exit 7", "--reward: the process ended with status 7 at 0"},
+        {"read x; read x; read x; exit 0", "--reward: the process ended with status 0 at 0.04 s of an episode; it has to answer"},
+        {"read x; kill -9 $$", "--reward: the process was ended by signal 9 at 0"},
+        {"read x; read x; read x; echo hello; cat > /dev/null", "--reward: expected an object of JSON in a line, as"},
+        {"read x; read x; read x; echo '{\"reward\": [1]}'; cat > /dev/null",
+         "--reward: \"reward\": expected a list of 4, a number or null for each world, found 1"},
+        {"read x; read x; read x; echo '{\"reward\": [1, 2, null, true]}'; cat > /dev/null",
+         "--reward: \"reward\": world 3: expected a number or null"},
+        {"/nowhere/at-all", "--reward: the process ended with status 127 at 0"}};
+    enter_scratch();
+    spit("scene.yaml", SLIDER SPLINE "search: {generations: 3, population: 4}\n");
+    outcome o = catena("search", "scene.yaml", "--out", "found.yaml", "--quiet", "--reward", bad[_i].command);
+    ck_assert_msg(o.status == 1 && strstr(o.err, bad[_i].says), "%d: %s", o.status, o.err);
+    outcome_free(&o);
+    leave_scratch();
+}
+END_TEST
+
 // ---- what it refuses
 
 START_TEST(refuses)
@@ -304,6 +450,8 @@ int main(void)
     tcase_add_loop_test(t, makes_a_scene, 0, 5);
     tcase_add_test(t, writes_no_scene_that_it_would_spoil);
     tcase_add_test(t, same_bits), tcase_add_test(t, draws_worlds_in_common), tcase_add_test(t, counts_what_is_lost);
+    tcase_add_loop_test(t, rewards_of_ones_own, 0, 2), tcase_add_test(t, ended_episodes_earn_no_more);
+    tcase_add_test(t, a_program_rewards), tcase_add_loop_test(t, programs_that_do_not_answer, 0, 7);
     tcase_add_loop_test(t, refuses, 0, 3);
     tcase_add_test(t, refuses_other_checkpoints), tcase_add_test(t, the_command);
     suite_add_tcase(suite, t);

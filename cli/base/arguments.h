@@ -34,6 +34,7 @@ enum option_id {
     OPT_STARTS,
     OPT_CONTROLS,
     OPT_CONTROL,
+    OPT_REWARD,
     OPT_KEEP,
     OPT_HASH,
     OPT_RESUME,

@@ -2,6 +2,7 @@
 #include "cli/commands/controller.h"
 
 #include "cli/base/json.h"
+#include "cli/base/lockstep.h"
 #include "cli/base/message.h"
 #include "cli/base/stop.h"
 #include "dynamics/model.h"
@@ -11,95 +12,31 @@
 
 #include <catena/sensors.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
-#include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-
-extern char **environ;
-
-enum { LINE_LIMIT = 1 << 24, PATIENCE = 100 };  // bytes of an answer; ms after which signals are looked for again
 
 struct controller {
     const ctn_model *model;
-    pid_t pid;
-    int to, from;  // ends of the pipes; -1: closed
-    struct sigaction pipe_before;
-    int status;  // of the process, as of waitpid(); -1: it runs
-    bool failed;
+    lockstep beside;
     ctn_parameter *parameters;
     double *values;  // [count], of the parameters
     int count;
     double *q, *v, *tau, *sensed;  // [nq], [nv], [nv]; what sensors say
-    char *line;           // [room], of which `used` bytes have been read
-    size_t room, used;
 };
 
 // ---- the process
 
-static bool spawn(controller *c, const char *command)
-{
-    int in[2], out[2];
-    if (pipe(in)) return false;
-    if (pipe(out)) {
-        close(in[0]), close(in[1]);
-        return false;
-    }
-    const int ends[] = {in[0], in[1], out[0], out[1]};
-    for (int k = 0; k < 4; k++) fcntl(ends[k], F_SETFD, FD_CLOEXEC);
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t defaults;
-    sigemptyset(&defaults), sigaddset(&defaults, SIGPIPE);
-    posix_spawn_file_actions_init(&actions), posix_spawnattr_init(&attributes);
-    posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
-    posix_spawnattr_setsigdefault(&attributes, &defaults), posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-    char shell[] = "sh", option[] = "-c", *const words[] = {shell, option, (char *)(uintptr_t)command, NULL};
-    const int failed = posix_spawn(&c->pid, "/bin/sh", &actions, &attributes, words, environ);
-    posix_spawn_file_actions_destroy(&actions), posix_spawnattr_destroy(&attributes);
-    close(in[0]), close(out[1]);
-    c->to = in[1], c->from = out[0];
-    if (!failed) return true;
-    c->pid = -1, errno = failed;
-    return false;
-}
-
-/// Waits for the end of the process, which a signal to this one hastens.
-static void reap(controller *c)
-{
-    bool hastened = false;
-    pid_t ended = 0;
-    if (c->status >= 0) return;
-    while (!(ended = waitpid(c->pid, &c->status, WNOHANG)) || (ended < 0 && errno == EINTR)) {
-        if (stop_asked() && !hastened) kill(c->pid, SIGTERM), hastened = true;
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    }
-    if (ended < 0) c->status = 0;  // somebody else has waited for it
-}
-
-static int exit_status(const controller *c)
-{
-    return WIFSIGNALED(c->status) ? 128 + WTERMSIG(c->status) : WEXITSTATUS(c->status);
-}
-
 /// Its pipe is closed: it has ended, or ends soon. Without complaint that is the end of the run.
 static control_answer gone(controller *c, long step)
 {
-    if (c->to >= 0) close(c->to), c->to = -1;  // it may wait for the end of its input
-    reap(c);
-    if (!exit_status(c)) return CONTROL_ENDS;
-    c->failed = true;
-    if (WIFSIGNALED(c->status))
-        run_error("--control: the process was ended by signal %d before step %ld", WTERMSIG(c->status), step);
-    else run_error("--control: the process ended with status %d before step %ld", exit_status(c), step);
+    const int status = lockstep_gone(&c->beside);
+    if (!status) return CONTROL_ENDS;
+    c->beside.failed = true;
+    if (lockstep_signal(&c->beside))
+        run_error("--control: the process was ended by signal %d before step %ld", lockstep_signal(&c->beside), step);
+    else run_error("--control: the process ended with status %d before step %ld", status, step);
     return CONTROL_FAILS;
 }
 
@@ -111,66 +48,14 @@ static control_answer wrong(controller *c, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    c->failed = true;
+    c->beside.failed = true;
     run_error("--control: %s", text);
     return CONTROL_FAILS;
 }
 
-/// Waits until a pipe can be used. False: a signal has come.
-static bool wait_for(int end, short event)
-{
-    struct pollfd one = {.fd = end, .events = event};
-    while (!stop_asked())
-        if (poll(&one, 1, PATIENCE) > 0) return true;
-    return false;
-}
-
-/// False: it is gone, or (stop_asked()) a signal has come.
-static bool send_text(controller *c, const char *text)
-{
-    for (size_t left = strlen(text); left;) {
-        if (!wait_for(c->to, POLLOUT)) return false;
-        const ssize_t n = write(c->to, text, left);
-        if (n < 0 && errno != EINTR && errno != EAGAIN) return false;
-        if (n > 0) text += n, left -= (size_t)n;
-    }
-    return true;
-}
-
-/// Prints an object as a line to it, and frees it.
-static bool send_line(controller *c, cJSON *object)
-{
-    char *const text = cJSON_PrintUnformatted(object);
-    const bool sent = text && send_text(c, text) && send_text(c, "\n");
-    cJSON_free(text), cJSON_Delete(object);
-    return sent;
-}
-
-/// Its next line, terminated; *size: with the newline. NULL: as of send_text(), or the line is too long.
-static char *receive_line(controller *c, size_t *size)
-{
-    for (;;) {
-        char *const end = c->used ? memchr(c->line, '\n', c->used) : NULL;
-        if (end) {
-            *end = 0, *size = (size_t)(end - c->line) + 1;
-            return c->line;
-        }
-        if (c->used == c->room) {
-            const size_t room = c->room ? 2 * c->room : 4096;
-            char *const line = room <= LINE_LIMIT ? realloc(c->line, room) : NULL;
-            if (!line) return NULL;
-            c->line = line, c->room = room;
-        }
-        if (!wait_for(c->from, POLLIN)) return NULL;
-        const ssize_t n = read(c->from, c->line + c->used, c->room - c->used);
-        if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN)) return NULL;
-        if (n > 0) c->used += (size_t)n;
-    }
-}
-
 // ---- what it is told
 
-static cJSON *greeting(const setup *s)
+cJSON *controller_greeting(const setup *s)
 {
     const ctn_model *const m = s->model;
     cJSON *const root = cJSON_CreateObject();
@@ -253,7 +138,7 @@ controller *controller_open(const char *command, const setup *s, ctn_batch_confi
 {
     controller *const c = calloc(1, sizeof *c);
     const size_t nq = (size_t)ctn_model_nq(s->model), nv = (size_t)ctn_model_nv(s->model);
-    if (c) *c = (controller){.model = s->model, .pid = -1, .to = -1, .from = -1, .status = -1};
+    if (c) *c = (controller){.model = s->model};
     if (c) c->q = calloc(nq + 2 * nv + (size_t)ctn_model_sensor_numbers(s->model) + 1, sizeof *c->q);
     if (!c || !c->q || !list_parameters(c, cfg)) {
         if (c) free(c->q), free(c->parameters), free(c->values);
@@ -262,9 +147,8 @@ controller *controller_open(const char *command, const setup *s, ctn_batch_confi
         return NULL;
     }
     c->v = c->q + nq, c->tau = c->v + nv, c->sensed = c->tau + nv;
-    sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, &c->pipe_before);
-    if (spawn(c, command)) {
-        send_line(c, greeting(s));  // where it cannot be sent, the first question cannot either
+    if (lockstep_open(&c->beside, command)) {
+        lockstep_send(&c->beside, controller_greeting(s));  // where it cannot be sent, the first question cannot either
         return c;
     }
     run_error("--control: the process could not be started: %s", strerror(errno));
@@ -343,7 +227,6 @@ static control_answer carry_out(controller *c, ctn_batch *batch, const cJSON *an
 control_answer controller_ask(controller *c, ctn_batch *batch, long step)
 {
     cJSON *const question = cJSON_CreateObject();
-    size_t size;
     if (!step && c->count) memcpy(c->values, batch->values, (size_t)c->count * sizeof *c->values);
     ctn_batch_state(batch, c->q, c->v);
     json_number(question, "step", (double)step);
@@ -354,30 +237,21 @@ control_answer controller_ask(controller *c, ctn_batch *batch, long step)
         ctn_batch_sensors(batch, c->sensed, NULL);
         json_numbers(question, "sensors", c->sensed, (size_t)ctn_model_sensor_numbers(c->model));
     }
-    char *const line = send_line(c, question) ? receive_line(c, &size) : NULL;
+    char *const line = lockstep_send(&c->beside, question) ? lockstep_receive(&c->beside) : NULL;
     if (!line && stop_asked()) return CONTROL_FAILS;
-    if (!line && c->room && c->used == c->room) return wrong(c, "an answer of more than %zu bytes", c->room);
+    if (!line && lockstep_is_too_long(&c->beside)) return wrong(c, "an answer of more than %zu bytes", c->beside.room);
     if (!line) return gone(c, step);
     cJSON *const answer = cJSON_Parse(line);
     const control_answer what = carry_out(c, batch, answer);
     cJSON_Delete(answer);
-    memmove(c->line, c->line + size, c->used -= size);
     return what;
 }
 
 int controller_close(controller *c, int status)
 {
     if (!c) return status;
-    if (c->to >= 0) close(c->to);
-    if (c->from >= 0) close(c->from);
-    if (c->pid > 0) {
-        if (c->status < 0 && (c->failed || stop_asked())) kill(c->pid, SIGTERM);
-        reap(c);
-    }
-    sigaction(SIGPIPE, &c->pipe_before, NULL);
-    if (c->failed && status == EXIT_OK) status = EXIT_RUN;
-    if (c->failed && c->pid > 0 && c->status != SIGTERM && exit_status(c)) status = exit_status(c);  // it has not got ours
-    free(c->parameters), free(c->values), free(c->q), free(c->line);
+    status = lockstep_close(&c->beside, status);
+    free(c->parameters), free(c->values), free(c->q);
     free(c);
     return status;
 }

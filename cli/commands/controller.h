@@ -5,8 +5,12 @@
 #include "cli/base/setup.h"
 
 #include <catena/batch.h>
+#include <cjson/cJSON.h>
 
 typedef struct controller controller;
+
+/// What a process is told first: the scene's name and step, its links, motors and sensors.
+cJSON *controller_greeting(const setup *s);
 
 /// Starts the command, by /bin/sh, with pipes for its standard input and output, and lists in `cfg` the parameters of the model's
 /// motors that it sets: before the batch is made. NULL: an error was printed.

@@ -1,5 +1,6 @@
 /// `catena search`: finds the parameters of a scene's controller (control/search.h), and writes the scene that has them.
 #include "cli/commands/commands.h"
+#include "cli/commands/own_reward.h"
 #include "cli/base/inputs.h"
 #include "cli/base/message.h"
 #include "cli/base/processes.h"
@@ -23,6 +24,7 @@ typedef struct {
     long generations;
     double duration;
     bool quiet;
+    own_reward *reward;  // NULL: the scene's alone
 } asked;
 
 /// Whether two files lie in one folder.
@@ -159,7 +161,11 @@ static int share_search(const arguments *args, asked *a, ranks *r)
     }
     if (status != EXIT_OK) return status;
     a->s.cfg.interrupt = stop_flag();
-    search *const s = search_open(a->s.scene, &a->s.cfg, a->duration, r, &err);
+    if (args->value[OPT_REWARD]) a->reward = own_reward_open(args->value[OPT_REWARD], &a->s, a->duration, r);
+    status = r->worst(r, args->value[OPT_REWARD] && !a->reward ? EXIT_RUN : EXIT_OK);
+    if (status != EXIT_OK) return status;
+    const search_reward own = a->reward ? own_reward_of(a->reward) : (search_reward){0};
+    search *const s = search_open(a->s.scene, &a->s.cfg, a->duration, r, a->reward ? &own : NULL, &err);
     if (!s) status = r->rank ? EXIT_USAGE : status_error(&err, "");
     else if (args->value[OPT_RESUME] && search_restore(s, a->checkpoint, &err) != CTN_OK)
         status = r->rank ? EXIT_USAGE : status_error(&err, "--resume: ");
@@ -182,6 +188,7 @@ static int search_main(const arguments *args)
     int status = processes_open(&r);
     if (r.rank) own.value[OPT_QUIET] = "";
     if (status == EXIT_OK) status = share_search(&own, &a, &r);
+    if (own_reward_close(a.reward, EXIT_OK) != EXIT_OK && status == EXIT_OK) status = EXIT_RUN;
     setup_close(&a.s);
     processes_close(&r);
     free(a.checkpoint);
@@ -201,10 +208,11 @@ const command command_search = {
              "it. What it earns is told in its own steps and in a tenth of them.\n"
              "Each generation leaves a checkpoint beside the file, FILE.checkpoint, from which --resume goes on with the\n"
              "same bits, also with more --generations. The defaults of --generations and --seed are those of `search:`.\n"
+             "With --reward CMD a process beside says what worlds earn, in the place of `reward:` or besides it.\n"
              "Processes that mpirun starts (of catena-mpi) share the candidates.\n"
              "Exit status: 0 success; 1 interrupted, or the file could not be written; 2 bad usage or a bad scene.\n",
     .takes = (TAKES_METHOD & ~TAKES(OPT_WORLDS)) | TAKES(OPT_DURATION) | TAKES(OPT_SEED) | TAKES(OPT_GENERATIONS) |
-             TAKES(OPT_RESUME) | TAKES(OPT_OUT) | TAKES(OPT_QUIET),
+             TAKES(OPT_RESUME) | TAKES(OPT_REWARD) | TAKES(OPT_OUT) | TAKES(OPT_QUIET),
     .out = "the file of the scene that is found: .yaml",
     .examples = "  catena search scenes/swimmer-search.yaml --out swimmer-found.yaml\n"
                 "  catena search scenes/swimmer-search.yaml --out swimmer-found.yaml --generations 200 --resume\n",
