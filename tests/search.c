@@ -410,6 +410,13 @@ START_TEST(the_command)
     char *const a = slurp("found.yaml", NULL), *const b = slurp("again.yaml", NULL);
     ck_assert_str_eq(a, b);
     free(a), free(b);
+    char *const c = slurp("found.yaml.csv", NULL), *const d = slurp("again.yaml.csv", NULL);
+    ck_assert_str_eq(c, d);
+    int lines = 0;
+    for (const char *at = c; (at = strchr(at, '\n')); at++) lines++;
+    ck_assert_int_eq(lines, 13);
+    ck_assert_msg(strstr(c, "generation,evaluations,best,mean,worst,sigma,lost\n1,6,") == c && strstr(c, "\n12,72,"), "%s", c);
+    free(c), free(d);
     o = catena("search", "scene.yaml", "--out", "other.yaml", "--resume");
     ck_assert_msg(o.status == 2 && strstr(o.err, "--resume: other.yaml.checkpoint: cannot be read"), "%s", o.err);
     outcome_free(&o);
@@ -441,6 +448,71 @@ START_TEST(the_command)
 }
 END_TEST
 
+/// Several seeds are searches of their own, of which the best is written; --resume makes what is missing.
+START_TEST(several_seeds)
+{
+    enter_scratch();
+    spit("scene.yaml", SLIDER SPLINE REACH SAMPLED "search: {generations: 4, population: 4}\n");
+    double each[3], most = -INFINITY;
+    int seed = 0;
+    char name[40], number[20], *best = NULL;
+    for (int k = 0; k < 3; k++) {
+        snprintf(name, sizeof name, "one%d.yaml", k), snprintf(number, sizeof number, "%d", 7 + k);
+        outcome o = catena("search", "scene.yaml", "--out", name, "--seed", number);
+        ck_assert_int_eq(o.status, 0);
+        const char *last = o.out;
+        for (const char *at; (at = strstr(last + 1, "best "));) last = at;
+        each[k] = strtod(last + 5, NULL);
+        if (each[k] > most) most = each[k], seed = k;
+        outcome_free(&o);
+    }
+    outcome o = catena("search", "scene.yaml", "--out", "all.yaml", "--seed", "7", "--seeds", "3");
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    for (int k = 0; k < 3; k++) {
+        char row[80];
+        snprintf(row, sizeof row, "\n%-12d %-12.6g 16           4\n", 7 + k, each[k]);
+        ck_assert_msg(strstr(o.out, row) != NULL, "%s not in %s", row, o.out);
+        snprintf(name, sizeof name, "all.yaml.seed-%d.csv", 7 + k);
+        char *const table = slurp(name, NULL);
+        ck_assert_ptr_nonnull(strstr(table, "\n4,16,"));
+        free(table);
+    }
+    double sorted[3] = {each[0], each[1], each[2]};
+    for (int i = 0; i < 2; i++)
+        for (int j = 0; j < 2; j++)
+            if (sorted[j] < sorted[j + 1]) {
+                const double x = sorted[j];
+                sorted[j] = sorted[j + 1], sorted[j + 1] = x;
+            }
+    char line[120];
+    snprintf(line, sizeof line, "best %.6g, median %.6g, worst %.6g\n", sorted[0], sorted[1], sorted[2]);
+    ck_assert_msg(strstr(o.out, line) != NULL, "%s not in %s", line, o.out);
+    outcome_free(&o);
+    // the scene is that of the best
+    snprintf(name, sizeof name, "one%d.yaml", seed);
+    best = slurp(name, NULL);
+    char *const found = slurp("all.yaml", NULL);
+    ck_assert_str_eq(strchr(best, '\n'), strchr(found, '\n'));
+    snprintf(line, sizeof line, "16 evaluations, seed %d.\n", 7 + seed);
+    ck_assert_msg(strstr(found, line) != NULL, "%s", found);
+    // a search that was ended after the first two, and goes on
+    remove("all.yaml.seed-9.checkpoint");
+    o = catena("search", "scene.yaml", "--out", "all.yaml", "--seed", "7", "--seeds", "3", "--resume", "--quiet");
+    ck_assert_msg(o.status == 0 && !*o.out, "%s%s", o.out, o.err);
+    outcome_free(&o);
+    char *const again = slurp("all.yaml", NULL);
+    ck_assert_str_eq(found, again);
+    free(best), free(found), free(again);
+    o = catena("search", "scene.yaml", "--out", "new.yaml", "--seeds", "3", "--resume");
+    ck_assert_msg(o.status == 2 && strstr(o.err, "--resume: new.yaml.seed-1.checkpoint: cannot be read"), "%s", o.err);
+    outcome_free(&o);
+    o = catena("search", "scene.yaml", "--out", "new.yaml", "--seed", "2147483646", "--seeds", "3");
+    ck_assert_msg(o.status == 2 && strstr(o.err, "--seeds: from 2147483646 on there are no 3 seeds"), "%s", o.err);
+    outcome_free(&o);
+    leave_scratch();
+}
+END_TEST
+
 int main(void)
 {
     TCase *const t = tcase_create("all");
@@ -454,6 +526,7 @@ int main(void)
     tcase_add_test(t, a_program_rewards), tcase_add_loop_test(t, programs_that_do_not_answer, 0, 7);
     tcase_add_loop_test(t, refuses, 0, 3);
     tcase_add_test(t, refuses_other_checkpoints), tcase_add_test(t, the_command);
+    tcase_add_test(t, several_seeds);
     suite_add_tcase(suite, t);
     return run_suite(suite);
 }

@@ -42,6 +42,7 @@ const option_row options[OPTIONS] = {
     [OPT_STRIDE] = {"stride", 0, "N", "write the state every N steps (default 1)"},
     [OPT_GENERATIONS] = {"generations", 0, "N", "how many, those before --resume among them (default: of the scene, or 100)"},
     [OPT_SEED] = {"seed", 0, "N", "of the random numbers (default: that of the scene's sample section, or 0)"},
+    [OPT_SEEDS] = {"seeds", 0, "N", "how many searches, from --seed on, of which the best counts (default 1)"},
     [OPT_STARTS] = {"starts", 0, "FILE", "initial states of the worlds: .csv, or .h5 with q and v, also of an earlier rollout"},
     [OPT_CONTROLS] = {"controls", 0, "FILE", "joint forces by step: .csv, or .h5 with tau, also by world"},
     [OPT_CONTROL] = {"control", 0, "CMD", "run CMD beside, which is told the state before every step and answers what motors do"},

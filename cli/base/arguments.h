@@ -30,6 +30,7 @@ enum option_id {
     OPT_EVERY,
     OPT_STRIDE,
     OPT_SEED,
+    OPT_SEEDS,
     OPT_GENERATIONS,
     OPT_STARTS,
     OPT_CONTROLS,
