@@ -599,6 +599,86 @@ START_TEST(refusals)
 }
 END_TEST
 
+// ---- over something else than time
+
+/// --x: each record at the number that it names, wherever that goes.
+START_TEST(across)
+{
+    size_t rows;
+    make("run", PENDULUM, "a.h5", "--duration", "2", NULL);
+    char *const script = script_of("a.h5", NULL, "q.lower,energy", "--x", "q.upper");
+    double *const q = numbers("a.h5", "q", &rows), *const energy = numbers("a.h5", "energy/energy", NULL);
+    ck_assert_int_eq((int)rows, 2 * 1001);
+    for (int panel = 0; panel < 2; panel++) {
+        read_block(script, panel ? "$panel1_curve0_0" : "$panel0_curve0_0");
+        ck_assert_int_eq(of.rows, 1001);
+        for (int k = 0; k < of.rows; k++) {
+            ck_assert_double_eq(of.x[k][0], q[2 * k]);
+            ck_assert_double_eq(of.x[k][1], panel ? energy[k] : q[2 * k + 1]);
+        }
+    }
+    double low = INFINITY, high = -INFINITY, left, right;
+    for (size_t k = 0; k < rows / 2; k++) low = fmin(low, q[2 * k]), high = fmax(high, q[2 * k]);
+    ck_assert_int_eq(sscanf(strstr(script, "set xrange [") + 12, "%lf:%lf", &left, &right), 2);
+    ck_assert_double_eq_tol(left, low - 0.05 * (high - low), 1e-12);
+    ck_assert_double_eq_tol(right, high + 0.05 * (high - low), 1e-12);
+    ck_assert_msg(strstr(script, "set xlabel 'q.upper (rad)'") != NULL, "%s", strstr(script, "set xlabel"));
+    free(script), free(q), free(energy);
+    outcome o = catena("plot", "a.h5", "--x", "q.upper", "--y", "q.lower", "--out", "a.svg");
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    outcome_free(&o);
+    o = catena("plot", "a.h5", "--x", "q", "--out", "a.svg");
+    ck_assert_msg(o.status == 2 && strstr(o.err, "--x: q: expected one number, as com.x, found 2"), "%s", o.err);
+    outcome_free(&o);
+    make("rollout", SAMPLED, "w.h5", "--worlds", "9", "--steps=5");
+    o = catena("plot", "w.h5", "--x", "com.x", "--out", "a.svg");
+    ck_assert_msg(o.status == 2 && strstr(o.err, "--x: more than 8 worlds are drawn as quantiles"), "%s", o.err);
+    outcome_free(&o);
+}
+END_TEST
+
+#define TABLE "generation,evaluations,best,mean,worst,sigma,lost\n"
+
+/// Tables of searches are drawn as they are.
+START_TEST(learning_curves)
+{
+    spit("a.csv", TABLE "1,10,0.5,0.25,-1,0.9,0\n2,20,0.75,0.5,-2,0.8,1\n3,30,1.5,1,0,0.7,1\n");
+    spit("b.csv", TABLE "1,8,0.25,0.125,-1,0.5,0\n");
+    char *script = script_of("a.csv", "b.csv", "best,worst,sigma", NULL, NULL);
+    read_block(script, "$table0");
+    ck_assert_int_eq(of.rows, 3);
+    static const double expected[3][5] = {{10, 0.5, 0.25, -1, 0.9}, {20, 0.75, 0.5, -2, 0.8}, {30, 1.5, 1, 0, 0.7}};
+    for (int r = 0; r < 3; r++)
+        for (int k = 0; k < 5; k++) ck_assert_double_eq(of.x[r][k], expected[r][k]);
+    read_block(script, "$table1");
+    ck_assert_int_eq(of.rows, 1);
+    ck_assert_msg(strstr(script, "$table0 using 1:2 with lines lw 2") && strstr(script, "'a.csv: worst'") &&
+                      strstr(script, "$table1 using 1:5 with linespoints pt 7") && !strstr(script, "mean'"),
+                  "%s", script);
+    free(script);
+    outcome o = catena("plot", "a.csv", "--out", "a.png");
+    ck_assert_msg(o.status == 0 && strstr(o.out, "a.png: 1 table, 1000x520"), "%s%s", o.out, o.err);
+    outcome_free(&o);
+    spit("short.csv", TABLE), spit("less.csv", "generation,evaluations,best\n1,2,3\n"), spit("other.csv", "time,q\n0,1\n");
+    static const struct {
+        const char *words[6], *says;
+    } bad[] = {
+        {{"a.csv", "--y", "energy", "--out", "a.png"}, "--y: a table of a search has best, mean, worst, sigma, found 'energy'"},
+        {{"a.csv", "--from", "2", "--out", "a.png"}, "--from: belongs to recordings; a table of a search has none"},
+        {{"a.csv", "other.csv", "--out", "a.png"}, "other.csv: is no table of catena search, as a.csv is"},
+        {{"short.csv", "--out", "a.png"}, "short.csv: has no generation yet"},
+        {{"less.csv", "--out", "a.png"}, "less.csv: has no column 'mean'"},
+        {{"a.csv", "--out", "a.csv"}, "--out: "},
+        {{"a.csv"}, "--out is missing"}};
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+        const char *const *w = bad[k].words;
+        o = catena("plot", w[0], w[1], w[2], w[3], w[4], w[5]);
+        ck_assert_msg(o.status == 2 && strstr(o.err, bad[k].says), "%d: %s, expected: %s", o.status, o.err, bad[k].says);
+        outcome_free(&o);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *const s = suite_create("cli plot");
@@ -620,6 +700,7 @@ int main(void)
     tcase_add_test(t, unfinished);
     tcase_add_test(t, names_of_links);
     tcase_add_loop_test(t, drawn, 0, 3);
+    tcase_add_test(t, across), tcase_add_test(t, learning_curves);
     tcase_add_test(t, refusals);
     suite_add_tcase(s, t);
     return run_suite(s);

@@ -56,6 +56,7 @@ const option_row options[OPTIONS] = {
     [OPT_VERIFY] = {"verify", 0, NULL, "compare with the file, to the last bit"},
     [OPT_RELATIVE] = {"relative", 0, NULL, "--tolerance is relative to the larger of the two numbers"},
     [OPT_Y] = {"y", 'y', "LIST", "what to draw, separated by commas (default energy)"},
+    [OPT_X] = {"x", 0, "NAME", "one number to draw them over, as com.x (default: time)"},
     [OPT_SIZE] = {"size", 0, "WxH", "pixels of a picture (default 1280x720; a window 1280x800; a plot as its panels need)"},
     [OPT_FPS] = {"fps", 0, "N", "pictures a second (default 30)"},
     [OPT_FROM] = {"from", 0, "S", "time of the first picture, or where a plot begins, in seconds (default 0)"},

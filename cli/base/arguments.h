@@ -43,6 +43,7 @@ enum option_id {
     OPT_VERIFY,
     OPT_RELATIVE,
     OPT_Y,
+    OPT_X,
     OPT_SIZE,
     OPT_FPS,
     OPT_FROM,

@@ -2,6 +2,7 @@
 #include "cli/plots/plot.h"
 
 #include "cli/commands/commands.h"
+#include "cli/plots/learning.h"
 #include "cli/base/inputs.h"
 #include "cli/base/message.h"
 #include "sim/base/csv_table.h"
@@ -183,6 +184,34 @@ static int scale_panel(const plot *p, panel *x)
     return EXIT_OK;
 }
 
+/// What --x names: a number of each recording, along the lower axis in the place of time.
+static int read_across(const arguments *args, plot *p)
+{
+    const char *const name = args->value[OPT_X];
+    double low = INFINITY, high = -INFINITY;
+    p->left = p->from, p->right = p->until;
+    if (!name) return EXIT_OK;
+    if (p->bands)
+        return usage_error("--x: more than %d worlds are drawn as quantiles, which go over time; choose one by --world",
+                           CURVE_LINES);
+    if (!(p->across = calloc((size_t)p->nfile, sizeof *p->across))) return run_error("not enough memory");
+    for (int f = 0; f < p->nfile; f++) {
+        series_list found = {0};
+        int status = series_find(&p->files[f], name, &found);
+        if (status == EXIT_OK && found.count != 1)
+            status = usage_error("--x: %s: expected one number, as com.x, found %d", name, found.count);
+        if (status == EXIT_OK) p->across[f] = (curve){.of = &p->files[f], .what = found.list[0]};
+        free(found.list);
+        if (status == EXIT_OK) status = read_curve(p, &p->across[f]);
+        if (status != EXIT_OK) return status;
+        low = fmin(low, p->across[f].low), high = fmax(high, p->across[f].high);
+    }
+    if (low > high) return run_error("--x: '%s' has no number to draw from %g to %g s", name, p->from, p->until);
+    const double room = room_about(low, high, p->across[0].what.whole);
+    p->left = low - room, p->right = high + room;
+    return EXIT_OK;
+}
+
 static int read_panels(plot *p, bool quiet)
 {
     int status = EXIT_OK;
@@ -256,6 +285,7 @@ static int make_plot(const arguments *args, plot *p, bool *drawn)
     if (status == EXIT_OK) status = read_times(args, p);
     if (status == EXIT_OK) status = read_names(args, p);
     if (status == EXIT_OK) status = size_plot(p);
+    if (status == EXIT_OK) status = read_across(args, p);
     if (status == EXIT_OK) status = read_panels(p, quiet);
     return status == EXIT_OK ? draw_plot(&p->out, put_plot, p, drawn) : status;
 }
@@ -264,6 +294,7 @@ static int plot_main(const arguments *args)
 {
     plot p = {0};
     bool drawn = false;
+    if (is_learning_table(args->files[0])) return plot_learning(args);
     const int status = make_plot(args, &p, &drawn);
     if (drawn && !args->value[OPT_QUIET])
         printf("%s: %d panel%s, %g to %g s, %dx%d\n", clean(p.out.path).text, p.npanel, plural(p.npanel), p.from, p.until,
@@ -272,8 +303,9 @@ static int plot_main(const arguments *args)
         for (int c = 0; c < p.panels[k].count; c++) curve_free(&p.panels[k].curves[c]);
         free(p.panels[k].curves);
     }
+    for (int f = 0; f < p.nfile && p.across; f++) curve_free(&p.across[f]);
     for (int f = 0; f < p.nfile; f++) timeline_close(&p.files[f]);
-    free(p.panels), free(p.files), free(p.names);
+    free(p.across), free(p.panels), free(p.files), free(p.names);
     return status;
 }
 
@@ -291,18 +323,22 @@ const command command_plot = {
              "  of catena run also iterations, residual, work, created ..., as the file has them by record;\n"
              "  work.sum, created.sum ...: added up from the start\n"
              "  energy[-20:5]: with the ends of its axis\n"
+             "--x com.x: over another number than time, as for the path of a point\n"
              "A name that is not there gets an error that says what is. More than 8 worlds are drawn as their median\n"
              "and the ranges of the middle 50 and 90 %. Several files are told apart by colours. Worlds that froze are drawn\n"
              "up to there.\n"
+             "FILE.csv of catena search is drawn as a learning curve: best, mean, worst, sigma over evaluations.\n"
              "Exit status: 0 success; 1 it could not be drawn (the script and its data are kept) or read; 2 bad usage\n"
              "or a file that is no recording.\n",
-    .takes =
-        TAKES(OPT_Y) | TAKES(OPT_OUT) | TAKES(OPT_SIZE) | TAKES(OPT_FROM) | TAKES(OPT_TO) | TAKES(OPT_WORLD) | TAKES(OPT_QUIET),
+    .takes = TAKES(OPT_Y) | TAKES(OPT_X) | TAKES(OPT_OUT) | TAKES(OPT_SIZE) | TAKES(OPT_FROM) | TAKES(OPT_TO) | TAKES(OPT_WORLD) |
+             TAKES(OPT_QUIET),
     .out = "FILE.png, .svg or .pdf",
     .examples = "  catena plot arm.h5 --out energy.png\n"
                 "  catena plot arm.h5 --y energy,q.iiwa_link_3,evaluations --from 1 --to 2 --out arm.pdf\n"
                 "  catena plot rk4.h5 radau.h5 --y energy,created.sum --out methods.svg\n"
                 "  catena plot chains.h5 --y p.rod.9,energy --out worlds.png\n"
-                "  catena plot chains.h5 --y v.rod.9 --world 7 --out world7.png\n",
+                "  catena plot chains.h5 --y v.rod.9 --world 7 --out world7.png\n"
+                "  catena plot gait.h5 --x com.x --y com.z,q.knee --from 2 --to 3 --out gait.png\n"
+                "  catena plot found.yaml.csv --out learning.png\n",
     .main = plot_main,
 };

@@ -24,11 +24,16 @@ typedef struct plot {
     panel *panels;  // [npanel], from top to bottom
     int npanel;
     bool bands;          // some curves are quantiles
-    double from, until;  // s: ends of the axis of time
+    double from, until;  // s: of the time that is drawn
+    curve *across;       // [nfile], what is drawn along the lower axis; NULL: time
+    double left, right;  // its ends
 } plot;
 
 /// Whether the picture is large enough for its panels; makes one that suits them if its height is 0. Returns an exit status.
 int size_plot(plot *p);
+
+/// The colour of the k-th of several things.
+const char *plot_colour(int k);
 
 /// gnuplot's commands and data for a whole plot.
 void put_plot(FILE *out, const void *what);

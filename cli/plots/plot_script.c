@@ -13,6 +13,8 @@ enum { LETTER = 9, DIGIT = 10, LINE = 20, LEAST_PANEL = 60, GAP = 16 };  // of t
 static const char *const colours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#000000"};
 enum { COLOURS = sizeof colours / sizeof *colours };
 
+const char *plot_colour(int k) { return colours[k % COLOURS]; }
+
 static bool by_file(const plot *p) { return p->nfile > 1; }
 
 /// Which colour and which dashes.
@@ -139,18 +141,19 @@ static int64_t rows_of(const curve *c, int line)
     return count;
 }
 
-/// Rows of y [lines][rows] that a picture of this width needs; an empty line is a gap.
-static void put_rows(FILE *out, const curve *c, const double *y, int lines, int columns)
+/// Rows of y [lines][rows] over x [rows] that a picture of this width needs; an empty line is a gap. columns 0: all rows, as x may
+/// go back.
+static void put_rows(FILE *out, const curve *c, const double *x, const double *y, int lines, int columns)
 {
-    bool *const kept = malloc((size_t)c->rows * sizeof *kept), begun = false, gap = false;
-    if (kept) keep_extremes(c->time, y, lines, c->rows, columns, kept);
+    bool *const kept = columns ? malloc((size_t)c->rows * sizeof *kept) : NULL, begun = false, gap = false;
+    if (kept) keep_extremes(x, y, lines, c->rows, columns, kept);
     for (int64_t k = 0; k < c->rows; k++) {
         if (kept && !kept[k]) continue;  // without memory for it all rows are written: the same picture
-        if (isnan(y[k])) {
+        if (isnan(y[k]) || isnan(x[k])) {
             gap = begun;
             continue;
         }
-        fprintf(out, gap ? "\n%.17g" : "%.17g", c->time[k]);
+        fprintf(out, gap ? "\n%.17g" : "%.17g", x[k]);
         for (int l = 0; l < lines; l++) fprintf(out, " %.17g", y[l * c->rows + k]);
         putc('\n', out);
         begun = true, gap = false;
@@ -174,7 +177,8 @@ static void put_data(FILE *out, const plot *p)
                 if (!rows_of(c, l)) continue;
                 put_block_name(out, k, i, c->bands ? -1 : l);
                 fprintf(out, " << EOD\n");
-                put_rows(out, c, c->y + l * c->rows, c->bands ? c->lines : 1, p->out.width);
+                const double *const x = p->across ? p->across[c->of - p->files].y + l * c->rows : c->time;
+                put_rows(out, c, x, c->y + l * c->rows, c->bands ? c->lines : 1, p->across ? 0 : p->out.width);
                 fprintf(out, "EOD\n");
             }
         }
@@ -228,7 +232,7 @@ static void put_lines(FILE *out, const plot *p, int panel, int i, bool *begun)
 /// Crosses where worlds froze.
 static void put_ends(FILE *out, const plot *p, const panel *x)
 {
-    for (int i = 0; i < x->count; i++) {
+    for (int i = 0; i < x->count && !p->across; i++) {
         const curve *const c = &x->curves[i];
         for (int l = 0; l < c->lines && !c->bands; l++) {
             int64_t last = c->rows - 1;
@@ -327,7 +331,11 @@ static void put_axes(FILE *out, const plot *p, const layout *l, int at)
     if (x->logarithmic) fprintf(out, "set logscale y\nset format y '%%.0e'\n");
     else fprintf(out, "set format y '%%.%dg'\n", digits);
     fprintf(out, "set ytics %.9g\n", tick_step(x, height));
-    if (at == p->npanel - 1) fprintf(out, "set format x '%%g'\nset xlabel 'time (s)'\n");
+    if (at < p->npanel - 1) return;
+    fprintf(out, "set format x '%%g'\nset xlabel ");
+    if (p->across) snprintf(label, sizeof label, "%s (%s)", p->across->what.name, p->across->what.unit);
+    put_quoted(out, p->across ? label : "time (s)");
+    fprintf(out, " noenhanced\n");
 }
 
 /// gnuplot loses lines that end hundreds of millions of ranges beyond the axis, as those of worlds that explode do. They end
@@ -376,7 +384,7 @@ void put_plot(FILE *out, const void *what)
             "set encoding utf8\nset multiplot\nset grid lt 1 lw 0.5 lc rgb '#dddddd'\nset clip two\nset style fill noborder\n");
     fprintf(out, "set lmargin at screen %.6f\nset rmargin at screen %.6f\n", l.left / (double)p->out.width,
             1 - l.right / (double)p->out.width);
-    fprintf(out, "set key noenhanced samplen 3\nunset mytics\nset xrange [%.17g:%.17g]\nset format x ''\n", p->from, p->until);
+    fprintf(out, "set key noenhanced samplen 3\nunset mytics\nset xrange [%.17g:%.17g]\nset format x ''\n", p->left, p->right);
     put_title(out, p);
     for (int k = 0; k < p->npanel; k++) put_panel(out, p, &l, k);
     fprintf(out, "unset multiplot\n");
