@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /// A slider on a servo, that is to be at 0.3 m in the end, and to have gone there with little effort.
 #define SLIDER                                                                                                                   \
@@ -513,11 +515,60 @@ START_TEST(several_seeds)
 }
 END_TEST
 
+// ---- docs/search.md
+
+/// What lies between two marks of a text from `at` on. To be freed.
+static char *between(const char *at, const char *begin, const char *end)
+{
+    const char *const from = strstr(at, begin), *const to = from ? strstr(from + strlen(begin), end) : NULL;
+    ck_assert_msg(to != NULL, "no text between '%s' and '%s'", begin, end);
+    return strndup(from + strlen(begin), (size_t)(to - from) - strlen(begin));
+}
+
+/// Runs a line "catena ..." of the docs, in words that have no quotes.
+static void run_line(char *line)
+{
+    const char *words[20] = {NULL};
+    int n = 0;
+    for (char *rest, *word = strtok_r(line, " ", &rest); word && n < 19; word = strtok_r(NULL, " ", &rest)) words[n++] = word;
+    ck_assert_str_eq(words[0], "catena");
+    words[0] = CATENA_BINARY;
+    outcome o = catena_wait(program_start(words));
+    ck_assert_msg(o.status == 0, "%s: %d: %s", words[1], o.status, o.err);
+    outcome_free(&o);
+}
+
+/// The commands of "From a URDF to a gait", one after the other: the dog gets on.
+START_TEST(from_a_urdf_to_a_gait)
+{
+    enter_scratch();
+    char *const page = slurp(source("docs/search.md"), NULL), *const section = strstr(page, "## From a URDF to a gait");
+    ck_assert_ptr_nonnull(section);
+    char *const scene = between(section, "```yaml\n", "```\n"), *const session = between(section, "```console\n", "```\n");
+    ck_assert(!symlink(source("scenes"), "scenes") && !mkdir("mine", 0700) && !chdir("mine"));
+    spit("dog.yaml", scene);
+    int commands = 0;
+    for (char *rest, *line = strtok_r(session, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest), commands++) {
+        ck_assert_msg(!strncmp(line, "$ ", 2), "%s", line);
+        run_line(line + 2);
+    }
+    ck_assert_int_eq(commands, 6);
+    cJSON *const j = catena_json(0, "run", "trot.yaml", "--json", NULL);
+    const double x = member(j, "final.q")->child->valuedouble;
+    ck_assert_msg(x > 1, "it comes to x = %g m", x);
+    cJSON_Delete(j);
+    ck_assert(!access("learning.png", F_OK) && !access("gait.png", F_OK));
+    free(page), free(scene), free(session);
+    ck_assert(!chdir(".."));
+    leave_scratch();
+}
+END_TEST
+
 int main(void)
 {
     TCase *const t = tcase_create("all");
     Suite *const suite = suite_create("search");
-    tcase_set_timeout(t, 60);
+    tcase_set_timeout(t, 120);
     tcase_add_test(t, finds_what_is_asked_for);
     tcase_add_loop_test(t, makes_a_scene, 0, 5);
     tcase_add_test(t, writes_no_scene_that_it_would_spoil);
@@ -527,6 +578,7 @@ int main(void)
     tcase_add_loop_test(t, refuses, 0, 3);
     tcase_add_test(t, refuses_other_checkpoints), tcase_add_test(t, the_command);
     tcase_add_test(t, several_seeds);
+    tcase_add_test(t, from_a_urdf_to_a_gait);
     suite_add_tcase(suite, t);
     return run_suite(suite);
 }

@@ -1,7 +1,7 @@
 /// `catena search`: finds the parameters of a scene's controller (control/search.h), and writes the scene that has them.
 #include "cli/commands/commands.h"
 #include "cli/commands/own_reward.h"
-#include "cli/commands/search_table.h"
+#include "cli/plots/search_table.h"
 #include "cli/base/inputs.h"
 #include "cli/base/message.h"
 #include "cli/base/processes.h"

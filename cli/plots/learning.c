@@ -3,7 +3,7 @@
 
 #include "cli/base/inputs.h"
 #include "cli/base/message.h"
-#include "cli/commands/search_table.h"
+#include "cli/plots/search_table.h"
 #include "cli/plots/gnuplot.h"
 #include "cli/plots/plot.h"
 #include "sim/base/csv_table.h"

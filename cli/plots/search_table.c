@@ -1,5 +1,5 @@
 /// Tables of generations: written line by line, so that what a killed search leaves can be read.
-#include "cli/commands/search_table.h"
+#include "cli/plots/search_table.h"
 
 #include "cli/base/message.h"
 #include "sim/base/new_file.h"
