@@ -191,6 +191,7 @@ static void batches(void)
     POINTER("", ctn_batch_model, NULL);
     STATUS("batch", ctn_batch_set_parameters, NULL, x, err);
     STATUS("values", ctn_batch_set_parameters, batch, NULL, err);
+    STATUS("model", ctn_sensors_have_gradients, NULL, NULL, 0, err);
     STATUS("batch", ctn_batch_sensors, NULL, x, err);
     STATUS("values", ctn_batch_sensors, batch, NULL, err);
     STATUS("batch", ctn_batch_contacts, NULL, x, err);
@@ -347,6 +348,11 @@ static void dynamics(void)
         NOTHING(ctn_sensors, dyn, count, NULL, x, x, y);
         NOTHING(ctn_sensors, dyn, count, x, NULL, x, y);
         NOTHING(ctn_sensors, dyn, count, x, x, x, NULL);
+        NOTHING(ctn_sensors_gradient, NULL, count, x, x, x, y, y);
+        NOTHING(ctn_sensors_gradient, dyn, count, NULL, x, x, y, y);
+        NOTHING(ctn_sensors_gradient, dyn, count, x, NULL, x, y, y);
+        NOTHING(ctn_sensors_gradient, dyn, count, x, x, NULL, y, y);
+        NOTHING(ctn_sensors_gradient, dyn, count, x, x, x, NULL, NULL);
         NOTHING(ctn_rnea, NULL, count, x, x, x, y);
         NOTHING(ctn_rnea, dyn, count, NULL, x, x, y);
         NOTHING(ctn_rnea, dyn, count, x, NULL, x, y);

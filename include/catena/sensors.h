@@ -90,6 +90,21 @@ CTN_API int ctn_model_find_sensor(const ctn_model *model, const char *name);
 /// rate alone ask for. Nothing is written for a `count` below 1, or without sensors.
 CTN_API void ctn_sensors(ctn_dynamics *dyn, int count, const double *q, const double *v, const double *tau, double *values);
 
+/// Gradients of a scalar, given its gradients by what ctn_sensors measures: from by_values [count][numbers] into by_q, by_v
+/// [count][nv], by q in tangent coordinates (catena/derivatives.h); each may be NULL. By the types joint_position,
+/// joint_velocity, position, orientation, pose, velocity, angular_velocity, twist, gyro, velocimeter, distance,
+/// relative_position, com and com_velocity; what by_values has for sensors of other types is not looked at
+/// (ctn_sensors_have_gradients). Analytic, without noise and delay. A distance of 0 has the gradient 0. O(links) a leaf of the
+/// tree, for leaves whose numbers are used: sensors with by_values 0 cost nothing. Every engine and every `count` gives the same
+/// bits; nothing is written for a `count` below 1. [docs/derivatives.md, Sensors]
+CTN_API void ctn_sensors_gradient(ctn_dynamics *dyn, int count, const double *q, const double *v, const double *by_values,
+                                  double *by_q, double *by_v);
+
+/// Whether ctn_sensors_gradient knows the sensors that have these numbers, `used` [count], each in 0 .. numbers-1 of all sensors
+/// together; NULL: of all sensors. CTN_UNAVAILABLE names the first sensor that it does not know, and its type; CTN_BAD_ARGUMENT
+/// for a number outside.
+CTN_API ctn_status ctn_sensors_have_gradients(const ctn_model *model, const int *used, int count, ctn_error *err);
+
 /// What the sensors of all worlds of a batch say now, with noise and delay: values [worlds][numbers]. Accelerations and joint
 /// forces are those under the joint forces of the step made last; before the first one, under those of ctn_batch_set_force.
 /// Wrenches and parameters of worlds count. Noise depends on the seed, the world's number, the sensor and the time alone

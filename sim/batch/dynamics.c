@@ -21,7 +21,9 @@ ctn_dynamics *ctn_dynamics_create(const ctn_model *model, const char *engine, ct
         dyn->scratch = aligned_alloc(64, (a > b ? a : b) + 64);
         dyn->frames = malloc((size_t)model->nlink * 24 * sizeof *dyn->frames);
         dyn->columns = malloc(((size_t)model->nv * 7 + 1) * sizeof *dyn->columns);
-        if (dyn->scratch && dyn->frames && dyn->columns) return dyn;
+        dyn->pulls = malloc(((size_t)model->nlink * 12 + (size_t)model->nv * 6 + 1) * sizeof *dyn->pulls);
+        dyn->pulled = malloc((size_t)model->nlink * 2 + 1);
+        if (dyn->scratch && dyn->frames && dyn->columns && dyn->pulls && dyn->pulled) return dyn;
     }
     ctn_dynamics_free(dyn);
     fail(err, CTN_NO_MEMORY, "not enough memory for the work space of the dynamics");
@@ -32,6 +34,7 @@ void ctn_dynamics_free(ctn_dynamics *dyn)
 {
     if (!dyn) return;
     free(dyn->lane), free(dyn->lanes), free(dyn->scratch), free(dyn->frames), free(dyn->columns);
+    free(dyn->pulls), free(dyn->pulled);
     free(dyn);
 }
 

@@ -14,6 +14,8 @@ struct ctn_dynamics {
     void *scratch;
     double *frames;   // R [nlink][9], p [nlink][3] of one state
     double *columns;  // [7][nv]
+    double *pulls;    // [nlink][12], [nv][6]: of sim/batch/motion_pullback.c, as is
+    bool *pulled;     // [2][nlink]
 };
 
 #endif
