@@ -1,14 +1,12 @@
 /// Terms of rewards, in blocks of worlds: what they need is measured of all states of a block by the calls of catena/dynamics.h,
 /// then each world is told.
 ///
-/// A quantity is a function of one state (q, v) and of what motors are told, u: quantity_of(). Its derivatives would stand beside
-/// it, out of the Jacobians and the derivatives of the motor map that the same calls have; weights, windows and sums are the same
-/// for them.
-#include "control/reward.h"
+/// A quantity is a function of one state (q, v) and of what motors are told, u: quantity_of(). Its derivatives are in
+/// reward_gradient.c; weights, windows and sums are the same for them.
+#include "control/reward_parts.h"
 
 #include "sim/base/status.h"
 
-#include <catena/dynamics.h>
 #include <catena/motors.h>
 #include <math.h>
 #include <stdlib.h>
@@ -17,38 +15,9 @@
 enum { BLOCK = 64 };  // worlds measured at once, at most: many lanes, and memory that does not grow with the worlds
 #define SLACK 1e-6    // of an interval, by which a state may miss a window
 
-struct reward {
-    const ctn_model *model;
-    ctn_dynamics *dyn;
-    scene_reward *terms;  // [nterm]
-    bool *counts;         // [nterm][nv] whether a degree of freedom does
-    int worlds, block, nterm, nlink, nq, nv, nu;
-
-    // what the terms need, of the states of a block; NULL: nothing
-    double *R, *p;        // [block][nlink][9], [block][nlink][3]
-    double *twist;        // [block][nlink][6]
-    ctn_totals *totals;   // [block]
-    double *tau;          // [block][nv] what motors give
-    double *home, *away;  // [block][nq], [block][nv] where the scene starts, each time the same, and how far from there
-
-    // of each world
-    double *value;         // [worlds][nterm] integral up to now, or what the last state had
-    double *start;         // [worlds][nterm] of progress: where it began
-    double *before;        // [worlds][nu] what motors were told in the last interval
-    bool told;             // they were
-    bool *ended, *failed;  // [worlds]
-};
-
-/// Where the states of a block are: those of `count` worlds from `first` on.
-typedef struct {
-    int first, count;
-    double dt;  // 0: they begin
-    const double *time, *q, *v, *u;
-} states;
-
 // ---- what there is to measure
 
-static void measure_motors(reward *r, const states *s)
+static void measure_motors(reward *r, const reward_states *s)
 {
     const size_t nv = (size_t)r->nv, nq = (size_t)r->nq, nu = (size_t)r->nu;
     memset(r->tau, 0, (size_t)s->count * nv * sizeof *r->tau);
@@ -60,7 +29,7 @@ static void measure_motors(reward *r, const states *s)
     }
 }
 
-static void measure(reward *r, const states *s)
+void reward_measure(reward *r, const reward_states *s)
 {
     const double *const q = s->q + (size_t)s->first * (size_t)r->nq, *const v = s->v + (size_t)s->first * (size_t)r->nv;
     if (r->p) ctn_forward_kinematics(r->dyn, s->count, q, r->R, r->p);
@@ -75,27 +44,24 @@ static void measure(reward *r, const states *s)
 /// a' b
 static double dot(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 
-/// R x, of world i of the block.
-static void turned(const reward *r, int link, int i, const double *x, double *y)
+void reward_turned(const reward *r, int link, int i, const double *x, double *y)
 {
     const double *const R = r->R + ((size_t)i * (size_t)r->nlink + (size_t)link) * 9;
     for (int k = 0; k < 3; k++) y[k] = dot(R + 3 * k, x);
 }
 
-/// Where the point of a term is, m.
-static void position_of(const reward *r, const scene_reward *t, int i, double *x)
+void reward_position(const reward *r, const scene_reward *t, int i, double *x)
 {
     if (t->link < 0) {
         memcpy(x, r->totals[i].com, 3 * sizeof *x);
         return;
     }
     const double *const p = r->p + ((size_t)i * (size_t)r->nlink + (size_t)t->link) * 3;
-    turned(r, t->link, i, t->point, x);
+    reward_turned(r, t->link, i, t->point, x);
     for (int k = 0; k < 3; k++) x[k] += p[k];
 }
 
-/// And its velocity, m/s.
-static void velocity_of(const reward *r, const scene_reward *t, int i, double *x)
+void reward_velocity(const reward *r, const scene_reward *t, int i, double *x)
 {
     if (t->link < 0) {
         for (int k = 0; k < 3; k++) x[k] = r->totals[i].momentum_linear[k] / r->totals[i].mass;
@@ -103,7 +69,7 @@ static void velocity_of(const reward *r, const scene_reward *t, int i, double *x
     }
     const double *const w = r->twist + ((size_t)i * (size_t)r->nlink + (size_t)t->link) * 6, *const u = w + 3;
     double a[3];
-    turned(r, t->link, i, t->point, a);
+    reward_turned(r, t->link, i, t->point, a);
     for (int k = 0; k < 3; k++) x[k] = u[k] + (w[(k + 1) % 3] * a[(k + 2) % 3] - w[(k + 2) % 3] * a[(k + 1) % 3]);
 }
 
@@ -114,19 +80,19 @@ static double missed(const scene_reward *t, double x)
 }
 
 /// Of world i of a block, its term k.
-static double quantity_of(const reward *r, const states *s, int i, int k)
+static double quantity_of(const reward *r, const reward_states *s, int i, int k)
 {
     const scene_reward *const t = &r->terms[k];
     const size_t w = (size_t)(s->first + i), nv = (size_t)r->nv, nu = (size_t)r->nu;
     const bool *const counts = r->counts + (size_t)k * nv;
     double x[3], sum = 0;
     switch (t->term) {
-    case REWARD_PROGRESS: position_of(r, t, i, x); return dot(t->axis, x) - r->start[w * (size_t)r->nterm + (size_t)k];
-    case REWARD_SPEED: velocity_of(r, t, i, x); return missed(t, dot(t->axis, x));
-    case REWARD_HEIGHT: position_of(r, t, i, x); return missed(t, x[2]);
-    case REWARD_UPRIGHT: turned(r, t->link, i, t->axis, x); return x[2];
+    case REWARD_PROGRESS: reward_position(r, t, i, x); return dot(t->axis, x) - r->start[w * (size_t)r->nterm + (size_t)k];
+    case REWARD_SPEED: reward_velocity(r, t, i, x); return missed(t, dot(t->axis, x));
+    case REWARD_HEIGHT: reward_position(r, t, i, x); return missed(t, x[2]);
+    case REWARD_UPRIGHT: reward_turned(r, t->link, i, t->axis, x); return x[2];
     case REWARD_REACH:
-        position_of(r, t, i, x);
+        reward_position(r, t, i, x);
         for (int c = 0; c < 3; c++) x[c] -= t->target[c];
         return sqrt(dot(x, x));
     case REWARD_POSTURE:
@@ -144,21 +110,19 @@ static double quantity_of(const reward *r, const states *s, int i, int k)
             sum += rate * rate;
         }
         return sum;
-    case REWARD_ALIVE: position_of(r, t, i, x); return x[2] >= t->above && x[2] <= t->below;
+    case REWARD_ALIVE: reward_position(r, t, i, x); return x[2] >= t->above && x[2] <= t->below;
     default: return NAN;
     }
 }
 
 // ---- time
 
-/// Whether a state at this time is within the window of a term.
-static bool within(const scene_reward *t, double time, double dt)
+bool reward_within(const scene_reward *t, double time, double dt)
 {
     return time >= t->from - SLACK * dt && time <= t->to + SLACK * dt;
 }
 
-/// How much of the interval that ends at this time is, s.
-static double share(const scene_reward *t, double time, double dt)
+double reward_share(const scene_reward *t, double time, double dt)
 {
     const double begin = time - dt, from = begin > t->from ? begin : t->from, to = time < t->to ? time : t->to;
     if (to - from >= (1 - SLACK) * dt) return dt;
@@ -173,7 +137,7 @@ static bool all_finite(const double *x, int n)
 }
 
 /// One state of one world.
-static void tell(reward *r, const states *s, int i)
+static void tell(reward *r, const reward_states *s, int i)
 {
     const size_t w = (size_t)(s->first + i), nterm = (size_t)r->nterm;
     const double time = s->dt > 0 ? s->time[w] : 0;
@@ -181,8 +145,8 @@ static void tell(reward *r, const states *s, int i)
     bool ends = false;
     for (int k = 0; k < r->nterm; k++) {
         const scene_reward *const t = &r->terms[k];
-        const double part = share(t, time, s->dt);
-        const bool here = within(t, time, s->dt), ending = t->term == REWARD_ALIVE && t->ends && here;
+        const double part = reward_share(t, time, s->dt);
+        const bool here = reward_within(t, time, s->dt), ending = t->term == REWARD_ALIVE && t->ends && here;
         if (!(t->at_end ? here : part > 0) && !ending) continue;
         const double x = quantity_of(r, s, i, k);
         if (t->at_end) value[k] = x;
@@ -193,9 +157,10 @@ static void tell(reward *r, const states *s, int i)
 }
 
 /// States of all worlds.
-static void tell_all(reward *r, states s, const bool *lost)
+static void tell_all(reward *r, reward_states s, const bool *lost)
 {
     const size_t nq = (size_t)r->nq, nv = (size_t)r->nv, nterm = (size_t)r->nterm;
+    if (r->counted) memset(r->counted, 0, (size_t)r->worlds);
     for (int first = 0; first < r->worlds; first += r->block) {
         s.first = first, s.count = r->worlds - first < r->block ? r->worlds - first : r->block;
         int going = 0;
@@ -207,17 +172,18 @@ static void tell_all(reward *r, states s, const bool *lost)
             going += !r->failed[w];
         }
         if (!going) continue;
-        measure(r, &s);
+        reward_measure(r, &s);
         for (int i = 0; i < s.count; i++) {
             const size_t w = (size_t)(first + i);
             if (r->ended[w] || r->failed[w]) continue;
             for (size_t k = 0; k < nterm && s.dt <= 0; k++) {  // what progress is counted from
                 double x[3];
                 if (r->terms[k].term != REWARD_PROGRESS) continue;
-                position_of(r, &r->terms[k], i, x);
+                reward_position(r, &r->terms[k], i, x);
                 r->start[w * nterm + k] = dot(r->terms[k].axis, x);
             }
             tell(r, &s, i);
+            if (r->counted) r->counted[w] = true;
         }
     }
 }
@@ -227,13 +193,15 @@ void reward_begin(reward *r, const double *q, const double *v)
     const size_t worlds = (size_t)r->worlds;
     memset(r->value, 0, worlds * (size_t)r->nterm * sizeof *r->value);
     memset(r->ended, 0, worlds), memset(r->failed, 0, worlds);
-    r->told = false;
-    tell_all(r, (states){.q = q, .v = v}, NULL);
+    r->told = r->told_earlier = false;
+    tell_all(r, (reward_states){.q = q, .v = v}, NULL);
 }
 
 void reward_step(reward *r, const double *time, double dt, const double *q, const double *v, const double *u, const bool *lost)
 {
-    tell_all(r, (states){.dt = dt, .time = time, .q = q, .v = v, .u = u}, lost);
+    tell_all(r, (reward_states){.dt = dt, .time = time, .q = q, .v = v, .u = u}, lost);
+    if (r->earlier) memcpy(r->earlier, r->before, (size_t)r->worlds * (size_t)r->nu * sizeof *u);
+    r->told_earlier = r->told;
     if (u) memcpy(r->before, u, (size_t)r->worlds * (size_t)r->nu * sizeof *u);
     r->told = u != NULL;
 }
@@ -341,6 +309,28 @@ reward *reward_open(const ctn_scene *scene, const ctn_model *model, int worlds, 
     return NULL;
 }
 
+static void close_gradient(reward *r)
+{
+    free(r->earlier), free(r->by_tau), free(r->tau_by_q), free(r->tau_by_v), free(r->tau_by_u), free(r->counted);
+    r->earlier = r->by_tau = r->tau_by_q = r->tau_by_v = r->tau_by_u = NULL, r->counted = NULL;
+}
+
+ctn_status reward_open_gradient(reward *r, ctn_error *err)
+{
+    const size_t worlds = (size_t)r->worlds, nv = (size_t)r->nv, nu = (size_t)r->nu;
+    bool room = true;
+    if (r->counted) return CTN_OK;
+    r->earlier = numbers(worlds * nu, &room), r->by_tau = numbers(nv, &room);
+    if (r->tau) {
+        r->tau_by_q = numbers(REWARD_GROUP * nv * nv, &room), r->tau_by_v = numbers(REWARD_GROUP * nv * nv, &room);
+        r->tau_by_u = numbers(REWARD_GROUP * nv * nu, &room);
+    }
+    if (room) r->counted = calloc(worlds, 1);
+    if (r->counted) return CTN_OK;
+    close_gradient(r);
+    return fail(err, CTN_NO_MEMORY, "not enough memory for the gradients of the rewards of %d worlds", r->worlds);
+}
+
 void reward_close(reward *r)
 {
     if (!r) return;
@@ -348,5 +338,6 @@ void reward_close(reward *r)
     free(r->R), free(r->p), free(r->twist), free(r->totals), free(r->tau), free(r->home), free(r->away);
     free(r->value), free(r->start), free(r->before), free(r->ended), free(r->failed);
     free(r->counts), free(r->terms);
+    close_gradient(r);
     free(r);
 }

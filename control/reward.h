@@ -42,4 +42,25 @@ void reward_step(reward *r, const double *time, double dt, const double *q, cons
 /// interval, the differences are what each one earned, terms of the last state by how much they changed.
 void reward_end(const reward *r, double *total, double *terms, bool *ended);
 
+/// Gradients of what intervals earn, by the states and by what motors were told. An interval earns what the total changes by
+/// (reward_end), so of terms of the last state what these change by: that depends on the state before, too. Arrays of the
+/// caller's, [worlds][nv] by q (in tangent coordinates, catena/derivatives.h) and v, [worlds][nu] by u; each may be NULL.
+typedef struct reward_gradients {
+    double *q, *v, *u;                 // of what the interval earned, by the state it led to and what motors were told in it
+    double *u_before;                  // and by what they were told in the interval before: of `smoothness`
+    double *next_q, *next_v, *next_u;  // of what the next interval, as long, earns by the same: terms of the last state
+} reward_gradients;
+
+/// Makes room for gradients: before reward_begin. CTN_NO_MEMORY.
+ctn_status reward_open_gradient(reward *r, ctn_error *err);
+
+/// Writes the gradients of the interval that reward_step was told last, with the same arguments, after reward_open_gradient. With
+/// u NULL those by u are by the model's own targets, at which motors are told nothing. Worlds that have failed, or had ended
+/// before, have 0; worlds that this interval ended have no next one. Where the next interval fails, its part is the caller's to
+/// leave out. `alive` has the gradient 0: where an episode ends does not move. So has what stands at a kink: a power of 0 in
+/// `energy`, a distance of 0 in `reach`. Analytic, in sums of a fixed order: the same bits for every engine, number of worlds and
+/// place among them.
+void reward_gradient(reward *r, const double *time, double dt, const double *q, const double *v, const double *u,
+                     const reward_gradients *to);
+
 #endif
