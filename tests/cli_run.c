@@ -213,7 +213,14 @@ static const char *const scenes[] = {"chain10",
                                      "g1",
                                      "swimmer-search",
                                      "cartpole-search",
-                                     "dog-search"};
+                                     "dog-search",
+                                     "pendulum-search",
+                                     "acrobot-search",
+                                     "crane-search",
+                                     "throw-search",
+                                     "hopper-search",
+                                     "spider-search",
+                                     "quadruped-search"};
 
 START_TEST(shipped_scenes)
 {
