@@ -60,7 +60,7 @@ static void find_jacobian(const contact_world *f, int step, const double *from, 
     bool found = false;
     memset(work, 0, g->adjoint_size(f->lanes, &f->cfg));
     for (int way = 0; way < g->adjoint_ways(&f->cfg) && !found; way++)
-        found = g->adjoint_prepare(f->lanes, &f->cfg, work, 0, f->cfg.dt, way, &from, &to, &tau);
+        found = g->adjoint_prepare(f->lanes, &f->cfg, work, NULL, f->cfg.dt, way, &from, &to, &tau, NULL);
     ck_assert_msg(found, "seed %llu: a step was not found again", (unsigned long long)seed);
     for (size_t i = 0; i < f->n; i++) {
         if (!is_compared(i, step, EACH_ROW)) continue;

@@ -301,8 +301,8 @@ void check_same_bits(const contact_world *f, double *const *before, double *cons
         for (int w = 0; w < WORLDS; w += g->lanes) {
             const double *bars[WORLDS], *tau[WORLDS];
             for (int l = 0; l < g->lanes; l++) bars[l] = bar, tau[l] = f->tau;
-            ck_assert(g->adjoint_prepare(lanes, &f->cfg, adjoint, 0, f->cfg.dt, 0, (const double *const *)before + w,
-                                         (const double *const *)after + w, tau));
+            ck_assert(g->adjoint_prepare(lanes, &f->cfg, adjoint, NULL, f->cfg.dt, 0, (const double *const *)before + w,
+                                         (const double *const *)after + w, tau, NULL));
             g->adjoint_step(lanes, &f->cfg, adjoint, g->lanes, bars, got + w, tau_bar + w, NULL, NULL);
         }
         for (int w = 0; w < WORLDS; w++) {

@@ -189,8 +189,8 @@ START_TEST(other_lanes)
 #define ROWS(p) ((const double *const *)(p))
                 if (cfg.adaptive) continue;
                 g->adjoint_output(lanes, &cfg, adjoint, g->lanes, ROWS(at[1]), tr, vr, at[2]);
-                g->adjoint_prepare(lanes, &cfg, adjoint, 0, cfg.dt, _i % 2 ? g->adjoint_ways(&cfg) - 1 : 0, ROWS(at[0]),
-                                   ROWS(at[1]), tr);
+                g->adjoint_prepare(lanes, &cfg, adjoint, NULL, cfg.dt, _i % 2 ? g->adjoint_ways(&cfg) - 1 : 0, ROWS(at[0]),
+                                   ROWS(at[1]), tr, NULL);
                 g->adjoint_step(lanes, &cfg, adjoint, g->lanes, ROWS(at[2]), at[3], at[4], NULL, NULL);
                 g->adjoint_start(lanes, &cfg, adjoint, g->lanes, ROWS(at[0]), vr, ROWS(at[3]), at[5], v_bar, NULL);
 #undef ROWS

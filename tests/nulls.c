@@ -456,6 +456,36 @@ static void tapes(void)
     ctn_tape_free(r);
 }
 
+static void tapes_of_worlds(void)
+{
+    POINTER("model", ctn_tapes_create, NULL, &cfg, 2, true, err);
+    POINTER("configuration", ctn_tapes_create, model, NULL, 2, true, err);
+    NOTHING(ctn_tapes_free, NULL);
+    ctn_tapes *const r = ctn_tapes_create(model, &cfg, 2, true, err);
+    ck_assert_ptr_nonnull(r);
+    const ctn_tapes_hooks hooks = {0};
+    STATUS("tapes", ctn_tapes_set_parameters, NULL, x, err);
+    STATUS("values", ctn_tapes_set_parameters, r, NULL, err);
+    STATUS("tapes", ctn_tapes_run, NULL, 2, x, x, NULL, NULL, err);
+    STATUS("q", ctn_tapes_run, r, 2, NULL, x, NULL, NULL, err);
+    STATUS("v", ctn_tapes_run, r, 2, x, NULL, NULL, NULL, err);
+    ck_assert_int_eq(ctn_tapes_run(r, 2, x, x, NULL, NULL, err), CTN_OK);
+    STATUS("tapes", ctn_tapes_gradient, NULL, &hooks, x, x, err);
+    STATUS("hooks", ctn_tapes_gradient, r, NULL, x, x, err);
+    ck_assert_int_eq(ctn_tapes_gradient(r, &hooks, NULL, NULL, err), CTN_OK);
+    NUMBER(-1, ctn_tapes_lost, NULL, 0);
+    ck_assert_ptr_null(ctn_tapes_q(NULL, 0));
+    ck_assert_ptr_null(ctn_tapes_v(NULL, 0));
+    ck_assert(isnan(ctn_tapes_time(NULL, 0, 0)));
+    NUMBER(0, ctn_tapes_saved_size, NULL);
+    NOTHING(ctn_tapes_save, NULL, x);
+    NOTHING(ctn_tapes_save, r, NULL);
+    STATUS("tapes", ctn_tapes_restore, NULL, x, 1, err);
+    STATUS("block", ctn_tapes_restore, r, NULL, 1, err);
+    NUMBER(0, ctn_tapes_bytes, NULL);
+    ctn_tapes_free(r);
+}
+
 static void recordings(void)
 {
     char file[] = "/tmp/catena-nulls-XXXXXX.csv";
@@ -668,7 +698,7 @@ START_TEST(every_pointer_of_every_function)
         scenes(), models(), configurations(), batches(), along(), devices(), dynamics();
         const ctn_batch_config before = cfg;
         cfg = plain;
-        tapes();
+        tapes(), tapes_of_worlds();
         cfg = before;
         recordings(), samples(), forms(), searches();
     }

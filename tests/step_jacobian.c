@@ -261,11 +261,11 @@ START_TEST(another_end)
     const int ways = f.engine->adjoint_ways(&f.cfg);
     start_flat(&f, f.q, f.v, from);
     ck_assert(step_flat(&f, from, f.tau, to));
-    ck_assert(f.engine->adjoint_prepare(f.lanes, &f.cfg, work, 0, f.cfg.dt, 0, &at[0], &at[1], &tau));
+    ck_assert(f.engine->adjoint_prepare(f.lanes, &f.cfg, work, NULL, f.cfg.dt, 0, &at[0], &at[1], &tau, NULL));
     to[0] = nextafter(to[0], 10);
     const bool solved_again = ways > 1 || t.method == CTN_VARIATIONAL;  // else the state tells the whole step, as alpha's does first
     for (int k = t.method == CTN_ALPHA; k < ways && solved_again; k++)
-        ck_assert(!f.engine->adjoint_prepare(f.lanes, &f.cfg, work, 0, f.cfg.dt, k, &at[0], &at[1], &tau));
+        ck_assert(!f.engine->adjoint_prepare(f.lanes, &f.cfg, work, NULL, f.cfg.dt, k, &at[0], &at[1], &tau, NULL));
     free(work), free(from), free(to);
     close_fixture(&f);
 }

@@ -21,6 +21,7 @@
 #include <catena/scene.h>
 #include <catena/sensors.h>
 #include <catena/status.h>
+#include <catena/tapes.h>
 #include <catena/tree.h>
 
 #endif

@@ -153,6 +153,11 @@ ctn_status ctn_batch_check(const ctn_model *model, const ctn_batch_config *cfg, 
 
 ctn_batch *ctn_batch_create(const ctn_model *model, const ctn_batch_config *cfg, ctn_error *err)
 {
+    return batch_create(model, cfg, false, err);
+}
+
+ctn_batch *batch_create(const ctn_model *model, const ctn_batch_config *cfg, bool told, ctn_error *err)
+{
     if (ctn_batch_check(model, cfg, err) != CTN_OK) return NULL;
     const char *const on_device = device_asked(cfg->engine);
     const ctn_parallel parallel = batch_parallel(model, cfg);
@@ -165,7 +170,7 @@ ctn_batch *ctn_batch_create(const ctn_model *model, const ctn_batch_config *cfg,
              device_find(on_device, err)->least_error, cfg->error_tolerance);
         return NULL;
     }
-    const bool own_models = cfg->parameter_count || model->controller;
+    const bool own_models = cfg->parameter_count || model->controller || told;
     parameters *const own = engine && own_models ? parameters_create(model, cfg->parameters, cfg->parameter_count, err) : NULL;
     if (!engine || (own_models && !own)) return NULL;
     ctn_batch *const batch = calloc(1, sizeof *batch);
@@ -189,7 +194,7 @@ ctn_batch *ctn_batch_create(const ctn_model *model, const ctn_batch_config *cfg,
     fail(&why, CTN_NO_MEMORY, "not enough memory for %d world%s on %d thread%s", cfg->worlds, plural(cfg->worlds), threads,
          plural(threads));
     if (batch && (batch->device ? open_on_device(batch, &why) : open_blocks(batch)) &&
-        (!along || batch_along_open(batch, &why)) && batch_sensing_open(batch) && batch_telling_open(batch)) {
+        (!along || batch_along_open(batch, &why)) && batch_sensing_open(batch) && (told || batch_telling_open(batch))) {
         batch->cfg.lanes = ctn_batch_lanes(batch);
         return batch;
     }

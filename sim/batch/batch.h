@@ -93,6 +93,10 @@ struct ctn_batch {
     ctn_error *device_error;       // of a call that could not return it
 };
 
+/// As ctn_batch_create. told: motors of worlds are told by who made it, between steps (engine->model_tell, of the lanes of a block),
+/// and not by the model's controller; what a block is told holds until its constants change.
+ctn_batch *batch_create(const ctn_model *model, const ctn_batch_config *cfg, bool told, ctn_error *err);
+
 enum { DEVICE_CHUNK = 1024 };  // worlds whose states are looked at on the CPU at a time
 
 /// What follows is for batches on a device (sim/batch/batch_device.c). Memory, without parameters or states; false: none, or see

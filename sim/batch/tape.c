@@ -4,6 +4,7 @@
 #include "sim/along/along.h"
 #include "sim/base/config.h"
 #include "sim/batch/batch.h"
+#include "sim/batch/tape.h"
 #include "sim/engine/device.h"
 #include "sim/engine/engine.h"
 #include "sim/base/parameter_kinds.h"
@@ -141,37 +142,42 @@ static bool open_along(ctn_tape *tape, const ctn_batch_config *cfg)
     return memory;
 }
 
+ctn_status tape_check(const ctn_model *model, const ctn_batch_config *cfg, int steps, ctn_error *err)
+{
+    ctn_status status = config_check(cfg, err);
+    if (status == CTN_OK) status = config_check_model(cfg, model, err);
+    if (status != CTN_OK) return status;
+    if (cfg->adaptive)
+        return fail(err, CTN_UNAVAILABLE,
+                    "dt: steps that choose their size (auto) have no derivatives in this version; give dt in seconds");
+    for (int k = 0; k < model->nmotor; k++)
+        if (model->motors[k].wound >= 0 && model->bodies[model->motors[k].body].kind == JOINT_BALL)
+            return fail(err, CTN_UNAVAILABLE,
+                        "motors[%d]: the integral term (ki) of a motor on a ball has no derivatives in this version; take kp and kd "
+                        "alone",
+                        k);
+    if (model->ncontact && !touching_steps(model, cfg, err)) return CTN_UNAVAILABLE;
+    if (cfg->method == CTN_ALPHA && !loads_have_mass(model, err)) return CTN_UNAVAILABLE;
+    if (steps < 1) return fail(err, CTN_BAD_ARGUMENT, "steps: expected 1 or more, found %d", steps);
+    return CTN_OK;
+}
+
+int tape_ways(const ctn_engine *engine, const ctn_model *model, const ctn_batch_config *cfg)
+{
+    const int ways = engine->adjoint_ways(cfg);
+    return ways + (model->skew && ways == 1 ? 2 : 0);  // order 2 may see what spins otherwise
+}
+
 ctn_tape *ctn_tape_create(const ctn_model *model, const ctn_batch_config *cfg, int steps, ctn_error *err)
 {
-    if (missing(__func__, "model", model, err) || config_check(cfg, err) != CTN_OK ||
-        config_check_model(cfg, model, err) != CTN_OK)
-        return NULL;
-    if (cfg->adaptive) {
-        fail(err, CTN_UNAVAILABLE,
-             "dt: steps that choose their size (auto) have no derivatives in this version; give dt in seconds");
-        return NULL;
-    }
+    if (missing(__func__, "model", model, err) || tape_check(model, cfg, steps, err) != CTN_OK) return NULL;
     if (model->controller) {
         fail(err, CTN_UNAVAILABLE,
              "controller: runs of a scene with one have no derivatives in this version; take the scene without it");
         return NULL;
     }
-    for (int k = 0; k < model->nmotor; k++)
-        if (model->motors[k].wound >= 0 && model->bodies[model->motors[k].body].kind == JOINT_BALL) {
-            fail(err, CTN_UNAVAILABLE,
-                 "motors[%d]: the integral term (ki) of a motor on a ball has no derivatives in this version; take kp and kd "
-                 "alone",
-                 k);
-            return NULL;
-        }
-    if (model->ncontact && !touching_steps(model, cfg, err)) return NULL;
-    if (cfg->method == CTN_ALPHA && !loads_have_mass(model, err)) return NULL;
     if (cfg->worlds != 1) {
-        fail(err, CTN_BAD_CONFIG, "worlds: expected 1, found %d; take a tape for each world", cfg->worlds);
-        return NULL;
-    }
-    if (steps < 1) {
-        fail(err, CTN_BAD_ARGUMENT, "steps: expected 1 or more, found %d", steps);
+        fail(err, CTN_BAD_CONFIG, "worlds: expected 1, found %d; take ctn_tapes for several", cfg->worlds);
         return NULL;
     }
     const ctn_engine *engine = engine_find("scalar", 1, err);
@@ -278,14 +284,13 @@ static ctn_step_stats advance_whole(ctn_tape *tape, int step)
 static int prepare(ctn_tape *tape, int p, bool alone)
 {
     const double *before = state_at(tape, p), *after = state_at(tape, p + 1), *tau = force_at(tape, tape->parts[p].step);
-    const bool braked = tape->model->skew && tape->engine->adjoint_ways(&tape->cfg) == 1;  // order 2 may see what spins otherwise
-    const int ways = tape->engine->adjoint_ways(&tape->cfg) + (braked ? 2 : 0);
+    const int ways = tape_ways(tape->engine, tape->model, &tape->cfg);
     tell(tape, tape->parts[p].step);
     tape->linked = tape->along && !alone && !tape->targets && tape->parts[p].h == tape->cfg.dt &&
                    tape->along->prepare(tape->world, tape->pool, &tape->cfg, before, after, tau);
     for (int k = 0; k < ways; k++)
-        if (tape->linked || tape->engine->adjoint_prepare(tape->lanes, &tape->cfg, tape->adjoint, tape->parts[p].time,
-                                                          tape->parts[p].h, k, &before, &after, tau ? &tau : NULL))
+        if (tape->linked || tape->engine->adjoint_prepare(tape->lanes, &tape->cfg, tape->adjoint, &tape->parts[p].time,
+                                                          tape->parts[p].h, k, &before, &after, tau ? &tau : NULL, NULL))
             return k;
     return -1;
 }

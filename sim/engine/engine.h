@@ -121,13 +121,13 @@ typedef struct ctn_engine {
     // numbers (as in catena/derivatives.h); one row a lane, `count` of them real worlds.
     size_t (*adjoint_size)(const lane_model *m, const ctn_batch_config *cfg);
     size_t (*bar_size)(const lane_model *m, const ctn_batch_config *cfg);
-    // the step of size h at `time` (s) from `before` to `after` (not halved) under tau (NULL: none), for the calls of adjoint_step
-    // that follow, whose by_target [ncontrol] are gradients by targets of motors, by_contact [CONTACT_GRADIENTS(ncontact)] those by
-    // what contact points are made of (dynamics/lane_model.h); NULL: not wanted.
-    // false: it was not carried out in the way `way`, 0 .. adjoint_ways - 1
+    // steps of size h at time [lanes] (s; NULL: 0) from `before` to `after` (not halved) under tau (NULL: none), for the calls of
+    // adjoint_step that follow, whose by_target [ncontrol] are gradients by targets of motors, by_contact
+    // [CONTACT_GRADIENTS(ncontact)] those by what contact points are made of (dynamics/lane_model.h); NULL: not wanted.
+    // Which were carried out in the way `way`, 0 .. adjoint_ways - 1: made [lanes] (NULL: not asked). false: not all of them
     int (*adjoint_ways)(const ctn_batch_config *cfg);
-    bool (*adjoint_prepare)(const lane_model *m, const ctn_batch_config *cfg, void *work, double time, double h, int way,
-                            const double *const *before, const double *const *after, const double *const *tau);
+    bool (*adjoint_prepare)(const lane_model *m, const ctn_batch_config *cfg, void *work, const double *time, double h, int way,
+                            const double *const *before, const double *const *after, const double *const *tau, bool *made);
     void (*adjoint_step)(const lane_model *m, const ctn_batch_config *cfg, void *work, int count, const double *const *after_bar,
                          double *const *before_bar, double *const *tau_bar, double *const *by_target, double *const *by_contact);
     // by the q and v [nv] from which `state` was set

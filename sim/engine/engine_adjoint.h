@@ -244,23 +244,28 @@ FN lane_model going_back(const lane_model *of, adjoint_work *W, bool by_target, 
     return m;
 }
 
-static bool run_adjoint_prepare(const lane_model *of, const ctn_batch_config *cfg, void *work, double time, double h, int way,
-                                const double *const *before, const double *const *after, const double *const *tau)
+static bool run_adjoint_prepare(const lane_model *of, const ctn_batch_config *cfg, void *work, const double *time, double h,
+                                int way, const double *const *before, const double *const *after, const double *const *tau,
+                                bool *made)
 {
     arena a = {(char *)work, 0};
     adjoint_work *W = TAKE(&a, 1, adjoint_work);
     *W = layout_adjoint(of, cfg, &a);
     const lane_model with = going_back(of, W, false, false), *const m = &with;
-    W->clock.step = W->clock.part = rset(time);
+    double lane[LANES] __attribute__((aligned(64))) = {0};
+    for (int l = 0; l < LANES && time; l++) lane[l] = time[l];
+    W->clock.step = W->clock.part = lane_load(lane);
     real *const forces = W->tau;
     gather_state(m, cfg, before, &W->before);
     if (m->turns) count_turns(m, W->before.q, NULL, W->before.turns, not_(none_of()));
     gather_state(m, cfg, after, &W->after);
     if (tau) lane_gather(forces, tau, m->nv);
     else W->tau = NULL;
-    const mask made = adjoint_prepare(m, cfg, h, way, W);
+    const mask found = adjoint_prepare(m, cfg, h, way, W);
     W->tau = forces;
-    return !any_of(not_(made));
+    lane_store(lane, sel(found, rset(1), rset(0)));
+    for (int l = 0; l < LANES && made; l++) made[l] = lane[l] != 0;
+    return !any_of(not_(found));
 }
 
 static void run_adjoint_step(const lane_model *of, const ctn_batch_config *cfg, void *work, int count,
