@@ -105,7 +105,7 @@ static double quantity_of(const reward *r, const reward_states *s, int i, int k)
         for (size_t j = 0; j < nv; j++) sum += counts[j] ? fabs(r->tau[(size_t)i * nv + j] * s->v[w * nv + j]) : 0;
         return sum;
     case REWARD_SMOOTHNESS:
-        for (size_t j = 0; j < nu && s->u && r->told; j++) {
+        for (size_t j = 0; j < nu && s->u && r->told[w]; j++) {
             const double rate = (s->u[w * nu + j] - r->before[w * nu + j]) / s->dt;
             sum += rate * rate;
         }
@@ -156,8 +156,8 @@ static void tell(reward *r, const reward_states *s, int i)
     r->ended[w] = ends;
 }
 
-/// States of all worlds.
-static void tell_all(reward *r, reward_states s, const bool *lost)
+/// States of all worlds, or of those `which` says.
+static void tell_all(reward *r, reward_states s, const bool *lost, const bool *which)
 {
     const size_t nq = (size_t)r->nq, nv = (size_t)r->nv, nterm = (size_t)r->nterm;
     if (r->counted) memset(r->counted, 0, (size_t)r->worlds);
@@ -166,7 +166,7 @@ static void tell_all(reward *r, reward_states s, const bool *lost)
         int going = 0;
         for (int i = 0; i < s.count; i++) {
             const size_t w = (size_t)(first + i);
-            if (r->ended[w]) continue;
+            if (r->ended[w] || (which && !which[w])) continue;
             const bool good = all_finite(s.q + w * nq, r->nq) && all_finite(s.v + w * nv, r->nv);
             r->failed[w] = r->failed[w] || !good || (lost && lost[w]);
             going += !r->failed[w];
@@ -175,7 +175,7 @@ static void tell_all(reward *r, reward_states s, const bool *lost)
         reward_measure(r, &s);
         for (int i = 0; i < s.count; i++) {
             const size_t w = (size_t)(first + i);
-            if (r->ended[w] || r->failed[w]) continue;
+            if (r->ended[w] || r->failed[w] || (which && !which[w])) continue;
             for (size_t k = 0; k < nterm && s.dt <= 0; k++) {  // what progress is counted from
                 double x[3];
                 if (r->terms[k].term != REWARD_PROGRESS) continue;
@@ -188,22 +188,41 @@ static void tell_all(reward *r, reward_states s, const bool *lost)
     }
 }
 
-void reward_begin(reward *r, const double *q, const double *v)
+void reward_begin(reward *r, const bool *begin, const double *q, const double *v)
 {
-    const size_t worlds = (size_t)r->worlds;
-    memset(r->value, 0, worlds * (size_t)r->nterm * sizeof *r->value);
-    memset(r->ended, 0, worlds), memset(r->failed, 0, worlds);
-    r->told = r->told_earlier = false;
-    tell_all(r, (reward_states){.q = q, .v = v}, NULL);
+    const size_t nterm = (size_t)r->nterm;
+    for (size_t w = 0; w < (size_t)r->worlds; w++) {
+        if (begin && !begin[w]) continue;
+        memset(r->value + w * nterm, 0, nterm * sizeof *r->value);
+        r->ended[w] = r->failed[w] = r->told[w] = r->told_earlier[w] = false;
+    }
+    tell_all(r, (reward_states){.q = q, .v = v}, NULL, begin);
 }
 
 void reward_step(reward *r, const double *time, double dt, const double *q, const double *v, const double *u, const bool *lost)
 {
-    tell_all(r, (reward_states){.dt = dt, .time = time, .q = q, .v = v, .u = u}, lost);
+    tell_all(r, (reward_states){.dt = dt, .time = time, .q = q, .v = v, .u = u}, lost, NULL);
     if (r->earlier) memcpy(r->earlier, r->before, (size_t)r->worlds * (size_t)r->nu * sizeof *u);
-    r->told_earlier = r->told;
+    memcpy(r->told_earlier, r->told, (size_t)r->worlds * sizeof *r->told);
     if (u) memcpy(r->before, u, (size_t)r->worlds * (size_t)r->nu * sizeof *u);
-    r->told = u != NULL;
+    for (int w = 0; w < r->worlds; w++) r->told[w] = u != NULL;
+}
+
+size_t reward_numbers(const reward *r) { return 2 * (size_t)r->nterm + (size_t)r->nu + 3; }
+
+void reward_flatten(reward *r, int world, bool load, double *flat)
+{
+    const size_t w = (size_t)world, n = (size_t)r->nterm, nu = (size_t)r->nu;
+    double *const own[] = {r->value + w * n, r->start + w * n, r->before + w * nu};
+    bool *const marks[] = {&r->told[w], &r->ended[w], &r->failed[w]};
+    for (size_t k = 0; k < 3; k++, flat++)
+        if (load) *marks[k] = *flat != 0;
+        else *flat = *marks[k];
+    for (size_t k = 0; k < 3; k++) {
+        const size_t size = k < 2 ? n : nu;
+        memcpy(load ? own[k] : flat, load ? flat : own[k], size * sizeof *flat);
+        flat += size;
+    }
 }
 
 void reward_end(const reward *r, double *total, double *terms, bool *ended)
@@ -268,9 +287,9 @@ static bool make_room(reward *r)
     if (posture) r->home = numbers(block * nq, &room), r->away = numbers(block * nv, &room);
     r->value = numbers(worlds * nterm, &room), r->start = numbers(worlds * nterm, &room);
     r->before = numbers(worlds * (size_t)r->nu, &room);
-    r->ended = calloc(worlds, 1), r->failed = calloc(worlds, 1);
+    r->ended = calloc(worlds, 1), r->failed = calloc(worlds, 1), r->told = calloc(worlds, 1), r->told_earlier = calloc(worlds, 1);
     r->counts = calloc(nterm * nv + 1, 1);
-    return room && r->ended && r->failed && r->counts;
+    return room && r->ended && r->failed && r->told && r->told_earlier && r->counts;
 }
 
 reward *reward_open(const ctn_scene *scene, const ctn_model *model, int worlds, ctn_error *err)
@@ -336,7 +355,7 @@ void reward_close(reward *r)
     if (!r) return;
     ctn_dynamics_free(r->dyn);
     free(r->R), free(r->p), free(r->twist), free(r->totals), free(r->tau), free(r->home), free(r->away);
-    free(r->value), free(r->start), free(r->before), free(r->ended), free(r->failed);
+    free(r->value), free(r->start), free(r->before), free(r->ended), free(r->failed), free(r->told), free(r->told_earlier);
     free(r->counts), free(r->terms);
     close_gradient(r);
     free(r);

@@ -28,8 +28,9 @@ typedef struct reward reward;
 reward *reward_open(const ctn_scene *scene, const ctn_model *model, int worlds, ctn_error *err);
 void reward_close(reward *r);  // NULL is allowed
 
-/// Episodes begin, at time 0, from q [worlds][nq] and v [worlds][nv]. Of motors nothing is known yet: effort and energy are 0.
-void reward_begin(reward *r, const double *q, const double *v);
+/// Episodes begin, at time 0, from q [worlds][nq] and v [worlds][nv]: of all worlds, or of those begin [worlds] says. Of motors
+/// nothing is known yet: effort and energy are 0.
+void reward_begin(reward *r, const bool *begin, const double *q, const double *v);
 
 /// The states that an interval of dt > 0 (s) led to, at time [worlds], and what motors were told in it, u [worlds][nu], as
 /// ctn_motor_map has it; NULL: what the model tells them, and of `smoothness` nothing. lost [worlds]: worlds that have no such
@@ -62,5 +63,9 @@ ctn_status reward_open_gradient(reward *r, ctn_error *err);
 /// place among them.
 void reward_gradient(reward *r, const double *time, double dt, const double *q, const double *v, const double *u,
                      const reward_gradients *to);
+
+/// What a world has earned, and what its next intervals go by, as numbers: into flat, or (load) out of it.
+size_t reward_numbers(const reward *r);
+void reward_flatten(reward *r, int world, bool load, double *flat);
 
 #endif

@@ -113,7 +113,7 @@ static void add_term(reward *r, const reward_states *s, int i, int k, double fac
         }
         break;
     case REWARD_SMOOTHNESS:
-        for (size_t j = 0; j < nu && s->u && r->told_earlier; j++) {
+        for (size_t j = 0; j < nu && s->u && r->told_earlier[w]; j++) {
             const double x = factor * 2 * (s->u[w * nu + j] - r->earlier[w * nu + j]) / (s->dt * s->dt);
             add(to->u, j, x), add(to->u_before, j, -x);
         }

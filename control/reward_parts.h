@@ -27,12 +27,12 @@ struct reward {
     double *value;         // [worlds][nterm] integral up to now, or what the last state had
     double *start;         // [worlds][nterm] of progress: where it began
     double *before;        // [worlds][nu] what motors were told in the last interval
-    bool told;             // they were
+    bool *told;            // [worlds] it was
     bool *ended, *failed;  // [worlds]
 
     // for gradients of the last interval; NULL where nothing asks for them
     double *earlier;              // [worlds][nu] what motors were told in the interval before it
-    bool told_earlier;            // they were
+    bool *told_earlier;           // [worlds] it was
     bool *counted;                // [worlds] whether it counted: the world had not ended before
     double *tau_by_q, *tau_by_v;  // [REWARD_GROUP][nv][nv]
     double *tau_by_u;             // [REWARD_GROUP][nv][nu]

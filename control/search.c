@@ -94,7 +94,7 @@ static ctn_status play_all(play *p, const ctn_scene *scene, uint64_t seed, int64
     if (status != CTN_OK) return status;
     const double dt = ctn_batch_configuration(p->batch)->dt;
     ctn_batch_state(p->batch, p->q, p->v);
-    if (p->reward) reward_begin(p->reward, p->q, p->v);
+    if (p->reward) reward_begin(p->reward, NULL, p->q, p->v);
     status = ask_own(p, 0, false, err);
     if (status != CTN_OK) return status;
     for (long done = 0; done < p->steps;) {
@@ -171,7 +171,12 @@ static bool open_cma(search *s, const scene_search *of, ctn_error *err)
 static int own_begin(const search *s, int population) { return share_of_rank(s->ranks, s->ranks->rank, population); }
 static int own_end(const search *s, int population) { return share_of_rank(s->ranks, s->ranks->rank + 1, population); }
 
-enum { MOST_HOLD = 100000000 };  // steps between two times that motors are told: more than an episode has
+/// Steps between two times that motors are told.
+static int hold_of(const search *s)
+{
+    enum { MOST_HOLD = 100000000 };  // more than an episode has
+    return (int)fmin(fmax(1, floor(s->model->controller->every / s->cfg.dt * (1 + 1e-9))), MOST_HOLD);
+}
 
 /// Room for as many candidates as this generation has.
 static ctn_status make_room(search *s, ctn_error *err)
@@ -182,18 +187,41 @@ static ctn_status make_room(search *s, ctn_error *err)
     if (population < s->ranks->count)
         return fail(err, CTN_BAD_CONFIG, "population: %d candidates are too few for %d processes; let mpirun start fewer",
                     population, s->ranks->count);
-    const model_controller *const c = s->model->controller;
     close_play(&s->play);
     free(s->x), free(s->value), free(s->told);
     s->x = malloc(n * count * sizeof *s->x), s->value = malloc(n * sizeof *s->value);
     s->told = malloc((size_t)own * (size_t)s->each * count * sizeof *s->told);
     s->room = 0;
     if (!s->x || !s->value || !s->told) return fail(err, CTN_NO_MEMORY, "not enough memory for %d candidates", population);
-    const int hold = (int)fmin(fmax(1, floor(c->every / s->cfg.dt * (1 + 1e-9))), MOST_HOLD);
-    const ctn_status status = open_play(s->scene, s->model, &s->cfg, s->duration, own * s->each, hold, &s->play, err);
+    const ctn_status status = open_play(s->scene, s->model, &s->cfg, s->duration, own * s->each, hold_of(s), &s->play, err);
     if (s->own.earn) s->play.own = &s->own;
     if (status == CTN_OK) s->room = population;
     return status;
+}
+
+enum { JUDGES = 8, JUDGED_EACH = 10 };  // worlds in which a policy is judged, where they differ; after so many generations
+
+/// By policy gradients: a learner, and worlds in which what it has learned is judged, without noise.
+static bool open_policy(search *s, ctn_error *err)
+{
+    const ctn_scene *const scene = s->scene;
+    if (s->ranks->count > 1) {
+        fail(err, CTN_BAD_CONFIG,
+             "%s: a search by policy gradients takes one process in this version, and its threads; leave mpirun out, or take "
+             "method: cma",
+             scene->path);
+        return false;
+    }
+    if (s->own.earn) {
+        fail(err, CTN_BAD_CONFIG,
+             "%s: --reward goes with method: cma in this version; policy gradients go by the scene's `reward`", scene->path);
+        return false;
+    }
+    s->each = ctn_scene_is_sampled(scene) ? JUDGES : 1;
+    s->told = malloc((size_t)s->each * (size_t)s->count * sizeof *s->told);
+    if (!s->told) return fail(err, CTN_NO_MEMORY, "not enough memory for a search"), false;
+    s->policy = policy_open(scene, s->model, &s->cfg, s->duration, hold_of(s), err);
+    return s->policy && open_play(scene, s->model, &s->cfg, s->duration, s->each, hold_of(s), &s->play, err) == CTN_OK;
 }
 
 search *search_open(ctn_scene *scene, const ctn_batch_config *cfg, double duration, ranks *all, const search_reward *own,
@@ -210,7 +238,9 @@ search *search_open(ctn_scene *scene, const ctn_batch_config *cfg, double durati
     s->count = ctn_model_controller_parameters(s->model);
     s->unit = calloc((size_t)s->count + 1, sizeof *s->unit), s->best_x = calloc((size_t)s->count + 1, sizeof *s->best_x);
     if (s->model && (!s->unit || !s->best_x)) fail(err, CTN_NO_MEMORY, "not enough memory for a search");
-    else if (s->model && open_cma(s, &scene->search, err) && make_room(s, err) == CTN_OK) return s;
+    else if (s->model && scene->search.method != SEARCH_CMA) {
+        if (open_policy(s, err)) return s;
+    } else if (s->model && open_cma(s, &scene->search, err) && make_room(s, err) == CTN_OK) return s;
     search_close(s);
     return NULL;
 }
@@ -219,19 +249,33 @@ void search_close(search *s)
 {
     if (!s) return;
     close_play(&s->play);
-    ctn_cma_free(s->cma), ctn_model_free(s->model);
+    policy_close(s->policy), ctn_cma_free(s->cma), ctn_model_free(s->model);
     free(s->unit), free(s->x), free(s->value), free(s->told), free(s->best_x);
     free(s);
 }
 
 int search_parameters(const search *s) { return s->count; }
-int search_worlds(const search *s) { return ctn_cma_population(s->cma) * s->each; }
+int search_worlds(const search *s) { return s->policy ? s->scene->search.worlds : ctn_cma_population(s->cma) * s->each; }
 
 search_state search_get_state(const search *s)
 {
+    if (s->policy) {
+        const policy_state p = policy_get_state(s->policy);
+        return (search_state){.learns = true,
+                              .generation = (long)p.windows,
+                              .evaluations = (long)p.episodes,
+                              .steps = (long)p.steps,
+                              .best = s->best,
+                              .mean = p.mean,
+                              .worst = p.least,
+                              .lost = (long)p.lost,
+                              .sigma = p.deviation,
+                              .gradient = p.gradient};
+    }
     const ctn_cma_state c = ctn_cma_get_state(s->cma);
     return (search_state){.generation = (long)c.generations,
                           .evaluations = (long)c.evaluations,
+                          .steps = (long)c.evaluations * s->each * lround(s->duration / s->cfg.dt),
                           .best = s->best,
                           .mean = s->mean,
                           .worst = s->worst,
@@ -283,8 +327,30 @@ static ctn_status play_own(search *s, int64_t generation, ctn_error *err)
     return status;
 }
 
+/// What the policy earns without noise.
+static ctn_status judge_policy(search *s, ctn_error *err)
+{
+    const size_t count = (size_t)s->count;
+    for (int j = 0; j < s->each; j++) memcpy(s->told + (size_t)j * count, policy_parameters(s->policy), count * sizeof *s->told);
+    const ctn_status status = play_all(&s->play, s->scene, draw_of(s, 0), 0, s->each, s->told, err);
+    if (status != CTN_OK) return status;
+    s->judged = policy_get_state(s->policy).windows;
+    const double earned = mean_of(s->play.total, s->each);
+    if (earned > s->best) s->best = earned, memcpy(s->best_x, s->told, count * sizeof *s->best_x);
+    return CTN_OK;
+}
+
+ctn_status search_finish(search *s, ctn_error *err)
+{
+    return s->policy && s->judged < policy_get_state(s->policy).windows ? judge_policy(s, err) : CTN_OK;
+}
+
 ctn_status search_step(search *s, ctn_error *err)
 {
+    if (s->policy) {
+        const ctn_status status = policy_step(s->policy, err);
+        return status == CTN_OK && policy_get_state(s->policy).windows % JUDGED_EACH == 0 ? judge_policy(s, err) : status;
+    }
     enum { WELL, INTERRUPTED, FAILED };
     const int64_t generation = ctn_cma_get_state(s->cma).generations;
     const size_t count = (size_t)s->count;

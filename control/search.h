@@ -1,5 +1,5 @@
 /// The search for the parameters of a scene's controller: candidates of CMA-ES (catena/cma.h), each in some worlds from beginning to
-/// end, and what these earn (control/reward.h).
+/// end, and what these earn (control/reward.h); or a policy gradient (control/policy.h).
 ///
 /// All candidates of a generation are the worlds of one batch, candidate after candidate; worlds j of all of them are drawn alike by
 /// the scene's `sample`, anew in each generation (common random numbers). Noise of sensors is each world's own. The value of a
@@ -54,19 +54,26 @@ int search_worlds(const search *s);      // of a generation
 
 /// Where it is.
 typedef struct search_state {
+    bool learns;                   // by a policy gradient: a generation is a window, evaluations are episodes
     long generation, evaluations;  // made
-    double best;                   // the most that a candidate has earned, -inf: none has
-    double mean, worst;            // of the last generation's candidates, but for those that are lost
-    long lost;                     // candidates, of all generations, that are: frozen, or no number
-    double sigma, ratio;           // of CMA-ES: step size, the longest over the shortest axis
-    bool over;                     // CMA-ES has come to its end
+    long steps;                    // of worlds
+    double best;                   // the most that a candidate has earned, or the policy when it was judged; -inf: none has
+    double mean, worst;   // of the last generation's candidates, but for those that are lost; or of its episodes, with noise
+    long lost;            // candidates, of all generations, that are: frozen, or no number; or windows of worlds
+    double sigma, ratio;  // of CMA-ES: step size, the longest over the shortest axis; deviation of a policy's noise
+    double gradient;      // length of a policy's last one
+    bool over;            // CMA-ES has come to its end
 } search_state;
 
 search_state search_get_state(const search *s);
 
-/// Makes a generation, together with the other processes. CTN_INTERRUPTED by cfg->interrupt, of any of them: it is as before. Where
+/// Makes a generation, together with the other processes. CTN_INTERRUPTED by cfg->interrupt, of any of them: it is as before,
+/// or, a policy, to be taken up from what was saved. Where
 /// another one has failed, CTN_UNAVAILABLE.
 ctn_status search_step(search *s, ctn_error *err);
+
+/// Before search_best: a policy that was not judged yet is, as it is after every tenth generation. Errors of steps.
+ctn_status search_finish(search *s, ctn_error *err);
 
 /// The best parameters so far [count]; and the mean of the search. CTN_BAD_ARGUMENT: there is none.
 ctn_status search_best(const search *s, double *parameters, ctn_error *err);

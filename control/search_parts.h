@@ -2,6 +2,7 @@
 #ifndef CATENA_CONTROL_SEARCH_PARTS_H
 #define CATENA_CONTROL_SEARCH_PARTS_H
 
+#include "control/policy.h"
 #include "control/reward.h"
 #include "control/search.h"
 #include "sim/runs/sampled_worlds.h"
@@ -12,7 +13,7 @@ typedef struct {
     sampled_worlds sampled;
     reward *reward;            // NULL: the scene has none
     const search_reward *own;  // NULL: none
-    int worlds, hold;  // steps between two times that motors are told
+    int worlds, hold;          // steps between two times that motors are told
     long steps;
     double *q, *v, *u, *time, *total;
     ctn_step_stats *stats;
@@ -25,11 +26,13 @@ struct search {
     ctn_scene *scene;
     ctn_model *model;
     ctn_batch_config cfg;
-    ctn_cma *cma;
+    ctn_cma *cma;           // NULL: there is a policy
+    policy_search *policy;  // NULL: there is CMA-ES
+    int64_t judged;         // windows of the policy that was judged last
     ranks *ranks;
     search_reward own;  // earn NULL: none
-    play play;        // of this process' candidates
-    int count, each;  // parameters; worlds of a candidate
+    play play;          // of this process' candidates
+    int count, each;    // parameters; worlds of a candidate
     double duration;
     double *unit;       // [count], sigma of each: CMA-ES looks in these units
     double *x, *value;  // [population][count], [population]

@@ -13,17 +13,17 @@
 
 // ---- checkpoints
 
-/// What a checkpoint begins with; then the best parameters, then what CMA-ES saves.
+/// What a checkpoint begins with; then the best parameters, then what CMA-ES saves, or numbers of a policy.
 typedef struct {
     char magic[16];
     uint64_t of;  // scene, method and episode, hashed
     uint64_t count, size;
     double best, mean, worst;
-    int64_t lost;
+    int64_t lost, judged;
     uint64_t checksum;  // of all that follows and, with 0 here, of this
 } saved_search;
 
-static const char magic[16] = "catena search 1";
+static const char magic[16] = "catena search 2";
 
 static uint64_t identity_of(const search *s)
 {
@@ -43,9 +43,26 @@ static uint64_t checksum_of(saved_search head, const char *rest, size_t size)
     return XXH3_64bits_withSeed(rest, size, XXH3_64bits(&head, sizeof head));
 }
 
+static size_t state_bytes(const search *s)
+{
+    return s->policy ? policy_numbers(s->policy) * sizeof(double) : ctn_cma_saved_bytes(s->cma);
+}
+
+static ctn_status save_state(const search *s, char *to, size_t size, ctn_error *err)
+{
+    return s->policy ? policy_flatten(s->policy, false, (double *)(void *)to, err) : ctn_cma_save(s->cma, to, size, err);
+}
+
+static ctn_status restore_state(search *s, char *from, size_t size, ctn_error *err)
+{
+    if (!s->policy) return ctn_cma_restore(s->cma, from, size, err);
+    if (size != state_bytes(s)) return fail(err, CTN_BAD_ARGUMENT, "the checkpoint is of another number of worlds");
+    return policy_flatten(s->policy, true, (double *)(void *)from, err);
+}
+
 ctn_status search_save(const search *s, const char *path, ctn_error *err)
 {
-    const size_t own = (size_t)s->count * sizeof(double), state = ctn_cma_saved_bytes(s->cma), size = own + state;
+    const size_t own = (size_t)s->count * sizeof(double), state = state_bytes(s), size = own + state;
     char *const rest = malloc(size);
     saved_search head = {.of = identity_of(s),
                          .count = (uint64_t)s->count,
@@ -53,11 +70,12 @@ ctn_status search_save(const search *s, const char *path, ctn_error *err)
                          .best = s->best,
                          .mean = s->mean,
                          .worst = s->worst,
-                         .lost = s->lost};
+                         .lost = s->lost,
+                         .judged = s->judged};
     if (!rest) return fail(err, CTN_NO_MEMORY, "not enough memory for a checkpoint");
     memcpy(head.magic, magic, sizeof magic), memcpy(rest, s->best_x, own);
     new_file f = {0};
-    ctn_status status = ctn_cma_save(s->cma, rest + own, state, err);
+    ctn_status status = save_state(s, rest + own, state, err);
     if (status == CTN_OK) head.checksum = checksum_of(head, rest, size), status = new_file_open(&f, path, err);
     if (status == CTN_OK) {
         fwrite(&head, sizeof head, 1, f.stream), fwrite(rest, size, 1, f.stream);  // what fails is told when it is closed
@@ -86,10 +104,10 @@ ctn_status search_restore(search *s, const char *path, ctn_error *err)
     else if (!(rest = malloc(head.size))) status = fail(err, CTN_NO_MEMORY, "not enough memory for a checkpoint");
     else if (fread(rest, head.size, 1, f) != 1 || checksum_of(head, rest, head.size) != head.checksum)
         status = fail(err, CTN_BAD_ARGUMENT, "%s: the checkpoint is damaged", path);
-    if (status == CTN_OK) status = ctn_cma_restore(s->cma, rest + own, head.size - own, err);
+    if (status == CTN_OK) status = restore_state(s, rest + own, head.size - own, err);
     if (status == CTN_OK) {
         memcpy(s->best_x, rest, own);
-        s->best = head.best, s->mean = head.mean, s->worst = head.worst, s->lost = (long)head.lost;
+        s->best = head.best, s->mean = head.mean, s->worst = head.worst, s->lost = (long)head.lost, s->judged = head.judged;
     }
     fclose(f), free(rest);
     return status;

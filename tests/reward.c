@@ -171,7 +171,7 @@ START_TEST(terms_of_a_pendulum)
     ck_assert_int_eq(scene->nreward, PENDULUM_TERMS);
     double sums[PENDULUM_TERMS] = {0}, last[PENDULUM_TERMS];
     swing s = {.q = start_q, .v = -0.2, .first = true};
-    reward_begin(r, &s.q, &s.v);
+    reward_begin(r, NULL, &s.q, &s.v);
     for (int n = 1; n <= 7; n++) {
         const double time = 0.1 * n;
         s.q = 0.3 + 0.9 * sin(n), s.v = 2 * cos(3.0 * n) - 0.2, s.before = s.u, s.u = 0.5 * sin(5.0 * n);
@@ -190,7 +190,7 @@ START_TEST(terms_of_a_pendulum)
     }
     // from the beginning again, from elsewhere: progress is counted from there
     s.q = 0.8;
-    reward_begin(r, &s.q, &s.v);
+    reward_begin(r, NULL, &s.q, &s.v);
     now();
     for (int k = 0; k < PENDULUM_TERMS; k++)
         if (pendulum[k].of == progress || pendulum[k].of == smoothness || pendulum[k].of == effort)
@@ -209,7 +209,7 @@ START_TEST(what_the_model_tells)
                 "motors: [{joint: a, type: torque, target: {table: {times: [0, 1], values: [0, 10]}}}]\nreward:\n",
                 "  - {term: effort, weight: 1, when: end}\n  - {term: smoothness, weight: 1}\n", 4);
     const double q[4] = {0}, v[4] = {1, 1, 1, 1}, times[] = {0.25, 0.25, 0.5, 0.25}, u[4] = {1, 1, 1, 1};
-    reward_begin(r, q, v);
+    reward_begin(r, NULL, q, v);
     reward_step(r, times, 0.1, q, v, NULL, NULL);
     reward_end(r, NULL, terms, NULL);
     for (int w = 0; w < 4; w++) CLOSE(terms[2 * w], 100 * times[w] * times[w], "world %d", w);
@@ -235,7 +235,7 @@ START_TEST(efforts)
                 1);
     const double q[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0}, v[] = {0, 0, 2, 0, 3, 0, 1, -2, 3, 7}, time[] = {0.5, 1};
     const double u[2][5] = {{4, 1, 2, 3, 6}, {4.5, 1, 2, 2, 6}};
-    reward_begin(r, q, v);
+    reward_begin(r, NULL, q, v);
     for (int k = 0; k < 2; k++) reward_step(r, &time[k], 0.5, q, v, u[k], NULL);
     now();
     const double F = 4.5;  // and its moment -0.5 F about y
@@ -261,7 +261,7 @@ START_TEST(postures)
     const double a = 0.7, b = 0.2;
     const double q[] = {1, 2.5, 1, cos(b / 2), sin(b / 2), 0, 0, cos(a / 2), 0, sin(a / 2) * 0.6, sin(a / 2) * 0.8, 1.5};
     const double v[10] = {0};
-    reward_begin(r, q, v);
+    reward_begin(r, NULL, q, v);
     now();
     CLOSE(terms[0], a * a + 1, "all but the free one");
     CLOSE(terms[1], 0.25 + 4 + b * b, "body");
@@ -281,7 +281,7 @@ START_TEST(centre_of_mass)
                 1);
     const double q0[] = {0, 0, 0, 1, 0, 0, 0, 0}, a = 0.9, w = 2, time = 1;
     const double q[] = {1, 2, 4, cos(a / 2), 0, 0, sin(a / 2), 5}, v[] = {0.5, 0.25, 0, 0, 0, w, 7};
-    reward_begin(r, q0, v);
+    reward_begin(r, NULL, q0, v);
     reward_step(r, &time, 1, q, v, NULL, NULL);
     now();
     const double x = (1 + 0.1 * cos(a) + 3 * 5) / 4, y = (2 + 0.1 * sin(a)) / 4, z = 1, vy = 0.25 + w * 0.1 * cos(a);
@@ -307,7 +307,7 @@ START_TEST(thrown)
     ck_assert_msg(batch != NULL, "%s", err.message);
     double q[7], v[6];
     ctn_batch_state(batch, q, v);
-    reward_begin(r, q, v);
+    reward_begin(r, NULL, q, v);
     const int steps = 50;
     for (int n = 1; n <= steps; n++) {
         ck_assert_int_eq(ctn_batch_step(batch, 1, NULL, &err), CTN_OK);
@@ -335,7 +335,7 @@ static void slide(const double *z, int n)
 {
     const double v = 0;
     double time = 0, q = z[0] - 2;
-    reward_begin(r, &q, &v);
+    reward_begin(r, NULL, &q, &v);
     for (int k = 1; k < n; k++) {
         time += 0.1, q = z[k] - 2;
         reward_step(r, &time, 0.1, &q, &v, NULL, NULL);
@@ -442,7 +442,7 @@ START_TEST(some_go_on)
     static double q[70], v[70], time[70];
     static bool lost[70];
     open_reward(SLIDER, "  - {term: height, weight: 1, link: s}\n", 70);
-    reward_begin(r, q, v);
+    reward_begin(r, NULL, q, v);
     for (int w = 0; w < 70; w++) lost[w] = w < 66, time[w] = 0.1, q[w] = w;
     reward_step(r, time, 0.1, q, v, NULL, lost);
     reward_end(r, total, NULL, NULL);
@@ -457,7 +457,7 @@ START_TEST(lost_worlds)
     open_reward(SLIDER, OTHERS "  - {term: alive, weight: 1, link: s, above: 1}\n", 5);
     double q[] = {0, 0, 0, -1.5, 0}, v[] = {0, 0, 0, 0, 0}, time[] = {0.1, 0.1, 0.1, 0.1, 0.1};
     bool lost[] = {false, false, true, true, false};
-    reward_begin(r, (double[]){0, 0, 0, 0, 0}, v);
+    reward_begin(r, NULL, (double[]){0, 0, 0, 0, 0}, v);
     reward_step(r, time, 0.1, q, v, NULL, NULL);  // world 3 ends
     q[1] = NAN, q[3] = NAN, v[4] = INFINITY;
     for (int w = 0; w < 5; w++) time[w] = 0.2;
@@ -475,7 +475,7 @@ START_TEST(lost_worlds)
         ck_assert_int_eq(ended[w], w == 3);
     }
     q[3] = 0;
-    reward_begin(r, q, v);  // all anew
+    reward_begin(r, NULL, q, v);  // all anew
     reward_end(r, total, NULL, ended);
     for (int w = 0; w < 5; w++) CLOSE(total[w], 2, "world %d, begun anew", w);
     ck_assert(!ended[3]);
@@ -542,7 +542,7 @@ static void rewards_of(const int *worlds, int count, double *sum, double *parts,
     ctn_error err;
     reward *const own = reward_open(scene, model, count, &err);
     ck_assert_msg(own != NULL, "%s", err.message);
-    reward_begin(own, q[0], v[0]);
+    reward_begin(own, NULL, q[0], v[0]);
     for (int n = 1; n <= STEPS; n++) reward_step(own, time[n], 0.1, q[n], v[n], u[n], lost[n]);
     reward_end(own, sum, parts, ends);
     reward_close(own);

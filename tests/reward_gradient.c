@@ -124,7 +124,7 @@ static void step(reward *r, const story *s, int n) { reward_step(r, s->time[n], 
 static void earnings(reward *r, const story *s, int n, double *now, double *next)
 {
     static double terms[3][WORLDS * MOST_TERMS];
-    reward_begin(r, s->q[0], s->v[0]);
+    reward_begin(r, NULL, s->q[0], s->v[0]);
     for (int k = 1; k <= n + 1; k++) {
         if (k >= n) reward_end(r, NULL, terms[k - n], NULL);
         step(r, s, k);
@@ -197,7 +197,7 @@ START_TEST(differences)
         for (int n = 1; n <= STEPS; n++) {
             reward_gradients to[MOST_TERMS];
             bool over[2][WORLDS];
-            reward_begin(r, told.q[0], told.v[0]);
+            reward_begin(r, NULL, told.q[0], told.v[0]);
             for (int k = 1; k < n; k++) step(r, &told, k);
             reward_end(r, NULL, NULL, over[0]), step(r, &told, n), reward_end(r, NULL, NULL, over[1]);
             for (int k = 0; k < nterm; k++) {
@@ -275,7 +275,7 @@ START_TEST(together)
         reward_gradients to = room_for(x, WORLDS), of = room_for(part, WORLDS);
         double weight[MOST_TERMS];
         write_story(&told, seed, (const int[]){0, 1, 3}, WORLDS);
-        reward_begin(r, told.q[0], told.v[0]);
+        reward_begin(r, NULL, told.q[0], told.v[0]);
         for (int k = 1; k <= n; k++) step(r, &told, k);
         reward_gradient(r, told.time[n], DT, told.q[n], told.v[n], told.u[n], &to);
         for (int k = 0; k < nterm; k++) weight[k] = r->terms[k].weight, r->terms[k].weight = 0;
@@ -305,10 +305,10 @@ START_TEST(together)
         // the model's own targets
         double own[WORLDS * MOST];
         for (int w = 0; w < WORLDS; w++) ctn_model_targets(model, own + w * nu);
-        reward_begin(r, told.q[0], told.v[0]);
+        reward_begin(r, NULL, told.q[0], told.v[0]);
         reward_step(r, told.time[1], DT, told.q[1], told.v[1], own, NULL);
         reward_gradient(r, told.time[1], DT, told.q[1], told.v[1], own, &to);
-        reward_begin(r, told.q[0], told.v[0]);
+        reward_begin(r, NULL, told.q[0], told.v[0]);
         reward_step(r, told.time[1], DT, told.q[1], told.v[1], NULL, NULL);
         of = room_for(part, WORLDS);
         reward_gradient(r, told.time[1], DT, told.q[1], told.v[1], NULL, &of);
@@ -330,7 +330,7 @@ START_TEST(worlds_alone)
         for (int w = 0; w < MANY; w++) {
             reward *const r = open_reward(1);
             write_story(&told, seed, &w, 1);
-            reward_begin(r, told.q[0], told.v[0]);
+            reward_begin(r, NULL, told.q[0], told.v[0]);
             for (int k = 1; k <= (int)n; k++) step(r, &told, k);
             const reward_gradients to = room_for(alone + (size_t)w * each, 1);
             reward_gradient(r, told.time[n], DT, told.q[n], told.v[n], told.u[n], &to);
@@ -349,7 +349,7 @@ START_TEST(worlds_alone)
                     for (int i = 0; i < counts[c]; i++) worlds[i] = back ? MANY - 1 - i : i;
                     reward *const r = open_reward(counts[c]);
                     write_story(&told, seed, worlds, counts[c]);
-                    reward_begin(r, told.q[0], told.v[0]);
+                    reward_begin(r, NULL, told.q[0], told.v[0]);
                     for (int k = 1; k <= (int)n; k++) step(r, &told, k);
                     const reward_gradients to = room_for(x, counts[c]);
                     reward_gradient(r, told.time[n], DT, told.q[n], told.v[n], told.u[n], &to);
@@ -392,7 +392,7 @@ START_TEST(kinks)
         const double *const c = cases[i], time = 0.5;
         double x[7];
         const reward_gradients to = room_for(x, 1);
-        reward_begin(r, c, c + 1);
+        reward_begin(r, NULL, c, c + 1);
         reward_step(r, &time, 0.5, c, c + 1, c + 2, NULL);
         reward_gradient(r, &time, 0.5, c, c + 1, c + 2, &to);
         const double got[] = {*to.q, *to.v, *to.u, *to.next_q, *to.next_v, *to.next_u};

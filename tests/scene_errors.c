@@ -514,6 +514,15 @@ static const struct {
      {"search.population: expected a whole number from 2", "search.sigma: expected a positive number",
       "search.restarts: expected none, ipop or bipop"}},
 
+    {TOP("search: {method: ^newton}"), {"search.method: expected cma, likelihood, ppo or shac"}},
+    {TOP("search: {method: shac, ^population: 5, ^restarts: ipop}"),
+     {"search.population: a search of the method shac has none", "search.restarts: a search of the method shac has none"}},
+    {TOP("search: {method: likelihood, ^critic: [8]}"), {"search.critic: a search of the method likelihood has none"}},
+    {TOP("search: {^rate: 1}"), {"search.rate: a search of the method cma has none"}},
+    {TOP("search: {method: ppo, discount: ^1.5, horizon: ^0, critic: ^[4, 4, 4]}"),
+     {"search.discount: expected a number of at most 1", "search.horizon: expected a positive number",
+      "search.critic: expected the widths of one or two layers"}},
+
     // the ground and contact with it
     {TOP("ground: {^file: a.urdf}"), {"ground.file: unknown key; a ground has: height, normal"}},
     {TOP("ground: ^3"), {"ground: expected true or false, found '3'"}},

@@ -357,7 +357,9 @@ START_TEST(refuses)
         {SLIDER SPLINE, "t.yaml: there is nothing to go by: the scene has no `reward`"},
         {"catena: 1\nlinks:\n  - {name: a, joint: {type: prismatic, axis: [1, 0, 0]}, mass: 1, inertia: [1, 1, 1, 0, 0, 0]}\n"
          "motors: [{joint: a, type: position, kp: 50, kd: 10}]\n" SPLINE REACH,
-         "t.yaml: duration: a search plays so many seconds"}};
+         "t.yaml: duration: a search plays so many seconds"},
+        {SLIDER SPLINE REACH "search: {method: shac}\n",
+         "t.yaml:10: search.method: policy gradients are for networks of sensors"}};
     ctn_error err;
     ctn_scene *const scene = parse(bad[_i].text);
     ck_assert_ptr_null(open(scene, NULL, 1, &err));
@@ -417,7 +419,7 @@ START_TEST(the_command)
     int lines = 0;
     for (const char *at = c; (at = strchr(at, '\n')); at++) lines++;
     ck_assert_int_eq(lines, 13);
-    ck_assert_msg(strstr(c, "generation,evaluations,best,mean,worst,sigma,lost\n1,6,") == c && strstr(c, "\n12,72,"), "%s", c);
+    ck_assert_msg(strstr(c, "generation,evaluations,best,mean,worst,sigma,lost,steps\n1,6,") == c && strstr(c, "\n12,72,"), "%s", c);
     free(c), free(d);
     o = catena("search", "scene.yaml", "--out", "other.yaml", "--resume");
     ck_assert_msg(o.status == 2 && strstr(o.err, "--resume: other.yaml.checkpoint: cannot be read"), "%s", o.err);
@@ -445,6 +447,38 @@ START_TEST(the_command)
     outcome_free(&o);
     o = catena("search", "scene.yaml", "--out", "scene.yaml");
     ck_assert_msg(o.status == 2, "%s", o.err);
+    outcome_free(&o);
+    leave_scratch();
+}
+END_TEST
+
+/// By a policy gradient: half of it and then the rest give the same scene; it is told in steps.
+START_TEST(the_command_by_gradients)
+{
+    enter_scratch();
+    spit("scene.yaml", SLIDER "sensors: [{name: x, type: joint_position, joint: a}, {name: w, type: joint_velocity, joint: a}]\n"
+                              "controller: {type: tanh, sensors: all, hidden: [6], range: [-1, 1], every: 0.04}\n"
+                              "reward: [{term: posture, weight: -1}]\nsample: {q: {a: {uniform: [-1, 1]}}}\n"
+                              "search: {method: shac, generations: 12, worlds: 8, horizon: 0.2, critic: [8]}\n");
+    outcome o = catena("search", "scene.yaml", "--out", "found.yaml");
+    ck_assert_msg(o.status == 0 && !*o.err, "%s%s", o.out, o.err);
+    ck_assert_msg(strstr(o.out, "generation 12    steps 960 "), "%s", o.out);
+    ck_assert_msg(strstr(o.out, "parameters after 960 steps in 12 generations"), "%s", o.out);
+    outcome_free(&o);
+    o = catena("search", "scene.yaml", "--out", "again.yaml", "--generations", "5", "--quiet");
+    ck_assert_msg(o.status == 0 && !*o.out, "%s%s", o.out, o.err);
+    outcome_free(&o);
+    o = catena("search", "scene.yaml", "--out", "again.yaml", "--resume", "--threads", "2");
+    ck_assert_msg(o.status == 0 && strstr(o.out, "generation 6 ") == o.out, "%s%s", o.out, o.err);
+    outcome_free(&o);
+    char *const a = slurp("found.yaml", NULL), *const b = slurp("again.yaml", NULL);
+    ck_assert_str_eq(a, b);
+    free(a), free(b);
+    o = catena("run", "found.yaml", "--quiet");
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    outcome_free(&o);
+    o = catena("search", "scene.yaml", "--out", "own.yaml", "--reward", "cat");
+    ck_assert_msg(o.status == 2 && strstr(o.err, "--reward goes with method: cma"), "%d %s", o.status, o.err);
     outcome_free(&o);
     leave_scratch();
 }
@@ -575,8 +609,8 @@ int main(void)
     tcase_add_test(t, same_bits), tcase_add_test(t, draws_worlds_in_common), tcase_add_test(t, counts_what_is_lost);
     tcase_add_loop_test(t, rewards_of_ones_own, 0, 2), tcase_add_test(t, ended_episodes_earn_no_more);
     tcase_add_test(t, a_program_rewards), tcase_add_loop_test(t, programs_that_do_not_answer, 0, 7);
-    tcase_add_loop_test(t, refuses, 0, 3);
-    tcase_add_test(t, refuses_other_checkpoints), tcase_add_test(t, the_command);
+    tcase_add_loop_test(t, refuses, 0, 4);
+    tcase_add_test(t, refuses_other_checkpoints), tcase_add_test(t, the_command), tcase_add_test(t, the_command_by_gradients);
     tcase_add_test(t, several_seeds);
     tcase_add_test(t, from_a_urdf_to_a_gait);
     suite_add_tcase(suite, t);

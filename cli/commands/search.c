@@ -78,14 +78,20 @@ static void name_files(asked *a, int k)
     snprintf(a->checkpoint, room, "%s%s.checkpoint", a->out, seed), snprintf(a->table, room, "%s%s.csv", a->out, seed);
 }
 
-static void print_generation(const asked *a, const search *s, long before, double seconds)
+/// before: where this run of the command began.
+static void print_generation(const asked *a, const search *s, const search_state *before, double seconds)
 {
     const search_state x = search_get_state(s);
-    const long made = x.generation - before;
+    const long made = x.generation - before->generation;
     const double each = seconds / (double)made, left = each * (double)(a->generations - x.generation);
     if (a->quiet) return;
     if (a->seeds > 1) printf("seed %-4d ", a->s.scene->search.seed);
-    printf("generation %-5ld evaluations %-7ld best %-11.6g mean %-11.5g sigma %-9.3g ratio %-8.3g %.0f/s, %.0f s left\n",
+    if (x.learns)
+        printf("generation %-5ld steps %-9ld best %-11.6g mean %-11.5g noise %-9.3g gradient %-8.3g %.0f steps/s, %.0f s left\n",
+               x.generation, x.steps, x.best, x.mean, x.sigma, x.gradient, (double)(x.steps - before->steps) / seconds,
+               left > 0 ? left : 0);
+    else
+        printf("generation %-5ld evaluations %-7ld best %-11.6g mean %-11.5g sigma %-9.3g ratio %-8.3g %.0f/s, %.0f s left\n",
            x.generation, x.evaluations, x.best, x.mean, x.sigma, x.ratio, (double)search_worlds(s) / each, left > 0 ? left : 0);
     fflush(stdout);
 }
@@ -94,7 +100,7 @@ static void print_generation(const asked *a, const search *s, long before, doubl
 static int make_generations(const asked *a, search *s, ranks *r, FILE *table)
 {
     ctn_error err;
-    const long before = search_get_state(s).generation;
+    const search_state before = search_get_state(s);
     const double began = clock_now();
     while (search_get_state(s).generation < a->generations && !search_get_state(s).over) {
         const ctn_status status = search_step(s, &err);
@@ -108,9 +114,9 @@ static int make_generations(const asked *a, search *s, ranks *r, FILE *table)
         const search_state x = search_get_state(s);
         if (made == EXIT_OK && !r->rank && !search_table_add(table, a->table, &x)) made = EXIT_RUN;
         if (r->worst(r, made) != EXIT_OK) return EXIT_RUN;
-        print_generation(a, s, before, clock_now() - began);
+        print_generation(a, s, &before, clock_now() - began);
     }
-    return EXIT_OK;
+    return search_finish(s, &err) == CTN_OK ? EXIT_OK : engine_error(&err);
 }
 
 /// Writes the scene, and says what it is worth.
@@ -131,8 +137,8 @@ static int write_found(const asked *a, const search *s)
         char seed[40] = "";
         if (a->seeds > 1) snprintf(seed, sizeof seed, ", seed %d", a->s.scene->search.seed);
         snprintf(about, sizeof about,
-                 "Found by catena search: reward %.6g in its steps, %.6g in steps a tenth as long; %ld evaluations%s.", value,
-                 fine, x.evaluations, seed);
+                 "Found by catena search: reward %.6g in its steps, %.6g in steps a tenth as long; %ld %s%s.", value, fine,
+                 x.learns ? x.steps : x.evaluations, x.learns ? "steps" : "evaluations", seed);
         text = search_scene(a->s.scene, found, count, about, &err);
         if (!text) status = status_error(&err, "");
     }
@@ -143,10 +149,12 @@ static int write_found(const asked *a, const search *s)
         if (new_file_close(&f, true, &err) != CTN_OK) status_error(&err, ""), status = EXIT_RUN;
     }
     if (status == EXIT_OK && !a->quiet) {
-        printf("found         %s, %d parameters after %ld evaluations in %ld generations\n", clean(a->out).text, count,
-               x.evaluations, x.generation);
+        printf("found         %s, %d parameters after %ld %s in %ld generations\n", clean(a->out).text, count,
+               x.learns ? x.steps : x.evaluations, x.learns ? "steps" : "evaluations", x.generation);
         printf("reward        %.6g in steps of %g s, %.6g in steps of %g s\n", value, a->s.cfg.dt, fine, a->s.cfg.dt / 10);
-        if (x.lost) printf("lost          %ld candidates froze, or earned no number\n", x.lost);
+        if (x.lost)
+            printf("lost          %ld %s froze, %sor earned no number\n", x.lost, x.learns ? "windows of worlds" : "candidates",
+                   x.learns ? "had steps in halves, " : "");
     }
     if (status == EXIT_OK && !(fabs(value - fine) <= 0.1 * fabs(value)))
         warning("what was found earns %.3g in its steps and %.3g in a tenth of them: it lives by the size of the steps; search "
@@ -287,7 +295,7 @@ const command command_search = {
     .least = 1,
     .most = 1,
     .scenes = true,
-    .does = "Finds the parameters of a scene's controller by CMA-ES.",
+    .does = "Finds the parameters of a scene's controller by CMA-ES or a policy gradient.",
     .about = "The scene has a `controller:`, whose parameters are looked for, a `reward:`, of which there is to be as\n"
              "much as can be, a `duration:`, and perhaps a `search:`. All candidates of a generation are stepped side by\n"
              "side. The scene that is written has what was found in its controller; run, view, render and rollout open\n"

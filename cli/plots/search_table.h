@@ -6,7 +6,17 @@
 
 #include <stdio.h>
 
-enum { TABLE_GENERATION, TABLE_EVALUATIONS, TABLE_BEST, TABLE_MEAN, TABLE_WORST, TABLE_SIGMA, TABLE_LOST, TABLE_COLUMNS };
+enum {
+    TABLE_GENERATION,
+    TABLE_EVALUATIONS,  // episodes, of a policy gradient
+    TABLE_BEST,
+    TABLE_MEAN,
+    TABLE_WORST,
+    TABLE_SIGMA,  // deviation of noise, likewise
+    TABLE_LOST,
+    TABLE_STEPS,  // of all worlds
+    TABLE_COLUMNS
+};
 extern const char *const search_table_columns[TABLE_COLUMNS];
 
 /// Opens it for more rows, with those of the generations up to `done` that it has; 0: it begins. NULL: an error was printed.

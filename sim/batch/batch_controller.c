@@ -33,18 +33,6 @@ static bool is_due(const model_controller *c, double time, double dt)
     return c->every <= dt || floor((time + blur) / c->every) > floor((time - dt + blur) / c->every);
 }
 
-/// tanh x = 1 - 2/(exp(2 x) + 1), of operations alone whose bits are the same everywhere: exp(y) = 2^k exp(y - k ln 2) by its
-/// series, to 1e-16 of 1.
-static double bounded(double x)
-{
-    static const double ln2[2] = {0x1.62e42fefa3800p-1, 0x1.ef35793c76730p-45};  // in two parts
-    const double y = fmin(2 * fabs(x), 40), k = floor(y / ln2[0] + 0.5), r = (y - k * ln2[0]) - k * ln2[1];
-    double sum = 1;
-    for (int n = 16; n > 0; n--) sum = 1 + sum * r / n;
-    const double t = 1 - 2 / (ldexp(sum, (int)k) + 1);
-    return x < 0 ? -t : x >= 0 ? t : x;
-}
-
 static double ramp_of(const model_controller *c, double time) { return time >= c->ramp ? 1 : time > 0 ? time / c->ramp : 0; }
 
 static void tell_sinusoids(const model_controller *c, const double *p, double time, double *u)
@@ -118,7 +106,7 @@ static void tell_network(const model_controller *c, const double *p, const doubl
     for (int l = 0; l < c->layers; x += in, in = c->width[l++]) {
         double *const y = x + in;
         p = through_layer(p, in, x, c->width[l], y);
-        for (int i = 0; i < c->width[l] && c->type == CONTROLLER_TANH; i++) y[i] = bounded(y[i]);
+        for (int i = 0; i < c->width[l] && c->type == CONTROLLER_TANH; i++) y[i] = controller_tanh(y[i]);
     }
     for (int i = 0; i < c->outputs; i++) {
         const double lo = c->range[i][0], hi = c->range[i][1];

@@ -122,6 +122,18 @@ bool compile_controller(ctn_model *m, const ctn_scene *scene)
     return true;
 }
 
+/// tanh x = 1 - 2/(exp(2 x) + 1), of operations alone whose bits are the same everywhere: exp(y) = 2^k exp(y - k ln 2) by its
+/// series, to 1e-16 of 1.
+double controller_tanh(double x)
+{
+    static const double ln2[2] = {0x1.62e42fefa3800p-1, 0x1.ef35793c76730p-45};  // in two parts
+    const double y = fmin(2 * fabs(x), 40), k = floor(y / ln2[0] + 0.5), r = (y - k * ln2[0]) - k * ln2[1];
+    double sum = 1;
+    for (int n = 16; n > 0; n--) sum = 1 + sum * r / n;
+    const double t = 1 - 2 / (ldexp(sum, (int)k) + 1);
+    return x < 0 ? -t : x >= 0 ? t : x;
+}
+
 void free_controller_of(ctn_model *m)
 {
     model_controller *const c = m->controller;

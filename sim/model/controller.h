@@ -37,4 +37,7 @@ typedef struct model_controller {
 bool compile_controller(ctn_model *m, const ctn_scene *scene);
 void free_controller_of(ctn_model *m);
 
+/// The tanh of its networks: the same bits everywhere.
+double controller_tanh(double x);
+
 #endif

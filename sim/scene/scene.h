@@ -211,12 +211,19 @@ typedef struct scene_controller {
     scene_place at, found;    // where it begins; where its parameters do, line 0: nowhere
 } scene_controller;
 
-/// `search:` (sim/scene/scene_search.c).
+/// `search:` (sim/scene/scene_search.c). Methods but the first are policy gradients.
+typedef enum search_method { SEARCH_CMA, SEARCH_LIKELIHOOD, SEARCH_PPO, SEARCH_SHAC } search_method;
 typedef struct scene_search {
+    search_method method;
     int population, generations, worlds, seed;  // population 0: as is usual; worlds: of each candidate
     double sigma;                               // times the deviations of the controller's own
     int restarts, covariance;                   // ctn_cma_restarts, ctn_cma_covariance
     bool adapt_rates;
+    double horizon;            // s, of a window; 0: as is usual
+    double discount;           // of what is earned by a decision later
+    double rate, critic_rate;  // of learning
+    double noise;              // deviation at first, of half a range
+    int critic[2];             // widths of its layers; 0: there is none
     int line, column;
 } scene_search;
 

@@ -289,13 +289,13 @@ static bool read_inputs(source *s, const node *n, const node *list, scene_contro
     return ok;
 }
 
-static bool read_hidden(source *s, const node *n, scene_controller *to)
+bool read_hidden(source *s, const node *n, int widths[2])
 {
     if (n->kind != NODE_SEQUENCE || n->size < 1 || n->size > 2)
         return bad_value(s, n, "expected the widths of one or two layers, as [16] or [16, 16], found %s", found_list(n).text);
     bool ok = true;
     const node *at = n->child;
-    for (int k = 0; k < n->size; k++, at = at->next) ok = read_whole(s, at, 1, MOST_HIDDEN, &to->hidden[k]) && ok;
+    for (int k = 0; k < n->size; k++, at = at->next) ok = read_whole(s, at, 1, MOST_HIDDEN, &widths[k]) && ok;
     return ok;
 }
 
@@ -361,7 +361,7 @@ bool read_controller(source *s, const node *n)
     if (v[CONTROLLER_KEY_PERIOD]) ok = read_number(s, v[CONTROLLER_KEY_PERIOD], POSITIVE, &to->period) && ok;
     if (types[to->type].keys & BIT(SENSORS) && ok) ok = read_inputs(s, n, v[CONTROLLER_KEY_SENSORS], to);
     if (v[CONTROLLER_KEY_SCALE] && ok) ok = read_each(s, v[CONTROLLER_KEY_SCALE], to->nsensor, POSITIVE, NULL, to->scale);
-    if (v[CONTROLLER_KEY_HIDDEN]) ok = read_hidden(s, v[CONTROLLER_KEY_HIDDEN], to) && ok;
+    if (v[CONTROLLER_KEY_HIDDEN]) ok = read_hidden(s, v[CONTROLLER_KEY_HIDDEN], to->hidden) && ok;
     if (v[CONTROLLER_KEY_PARAMETERS])
         to->found = (scene_place){v[CONTROLLER_KEY_PARAMETERS]->line, v[CONTROLLER_KEY_PARAMETERS]->column};
     if (v[CONTROLLER_KEY_PARAMETERS] && ok) ok = read_found(s, v[CONTROLLER_KEY_PARAMETERS], to);

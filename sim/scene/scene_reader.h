@@ -395,6 +395,7 @@ bool read_sensors(source *s, const node *n);
 
 /// Reads `search:`; and what is usual without: scene_search.c.
 bool read_search(source *s, const node *n);
+bool read_hidden(source *s, const node *n, int widths[2]);  // of one or two layers of a network
 void reset_search(scene_search *search);
 
 /// Reads `controller:`, when motors and sensors are known: scene_controller.c.

@@ -1,0 +1,157 @@
+#include "control/critic.h"
+
+#include "sim/base/random.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool critic_open(critic *c, int inputs, const int hidden[2], size_t columns, uint64_t seed)
+{
+    *c = (critic){.net = {.inputs = inputs}, .scale = 1, .columns = columns};
+    for (int l = 0; l < 2 && hidden[l]; l++) c->net.width[c->net.layers++] = hidden[l];
+    c->net.width[c->net.layers++] = 1;
+    const size_t count = (size_t)network_parameters(&c->net);
+    c->p = calloc(count, sizeof *c->p), c->slow = calloc(count, sizeof *c->slow), c->by_p = calloc(count, sizeof *c->by_p);
+    c->room = calloc(2 * (size_t)network_outputs(&c->net) * columns + 1, sizeof *c->room);
+    if (!adam_open(&c->adam, (int)count) || !c->p || !c->slow || !c->by_p || !c->room) return false;
+    network_draw(&c->net, seed, 0.1, c->p);
+    memcpy(c->slow, c->p, count * sizeof *c->p);
+    return true;
+}
+
+void critic_close(critic *c)
+{
+    adam_close(&c->adam);
+    free(c->p), free(c->slow), free(c->by_p), free(c->room);
+    *c = (critic){0};
+}
+
+void critic_values(critic *c, bool slow, int columns, const double *x, double *value)
+{
+    network_forward(&c->net, slow ? c->slow : c->p, columns, x, c->room);
+    const double *const says = network_says(&c->net, columns, c->room);
+    for (int k = 0; k < columns; k++) value[k] = c->scale * says[k];
+}
+
+void critic_gradient(critic *c, int columns, const double *x, const double *weight, double *by_x)
+{
+    const size_t n = (size_t)columns, outputs = (size_t)network_outputs(&c->net);
+    double *const by = calloc(n * ((size_t)c->net.inputs + 1) + 1, sizeof *by), *const down = by ? by + n : NULL;
+    if (!by) return;
+    for (size_t k = 0; k < n; k++) by[k] = c->scale * weight[k];
+    network_forward(&c->net, c->slow, columns, x, c->room);
+    network_back(&c->net, c->slow, columns, x, c->room, by, down, c->by_p, c->room + outputs * n);
+    for (size_t k = 0; k < n * (size_t)c->net.inputs; k++) by_x[k] += down[k];
+    free(by);
+}
+
+bool lived_open(lived *l, const windows *w)
+{
+    const size_t n = (size_t)w->worlds * (size_t)w->decisions;
+    *l = (lived){.place = calloc(n, sizeof *l->place), .x = calloc(n * (size_t)w->policy.inputs + 1, sizeof *l->x)};
+    return l->place && l->x;
+}
+
+void lived_close(lived *l) { free(l->place), free(l->x); }
+
+void lived_collect(lived *l, const windows *w)
+{
+    const size_t n = (size_t)w->worlds, in = (size_t)w->policy.inputs;
+    l->count = 0;
+    for (int k = 0; k < w->worlds * w->decisions; k++)
+        if (w->fate[k] != NOT_LIVED) l->place[l->count++] = k;
+    for (size_t k = 0; k < (size_t)l->count; k++) {
+        const size_t d = (size_t)l->place[k] / n, world = (size_t)l->place[k] % n;
+        for (size_t j = 0; j < in; j++) l->x[j * (size_t)l->count + k] = w->seen[(d * in + j) * n + world];
+    }
+}
+
+void choose_columns(const double *x, int rows, int count, const int *columns, int chosen, double *y)
+{
+    for (size_t j = 0; j < (size_t)rows; j++)
+        for (size_t k = 0; k < (size_t)chosen; k++) y[j * (size_t)chosen + k] = x[j * (size_t)count + (size_t)columns[k]];
+}
+
+void shuffle(int count, uint64_t seed, uint64_t number, uint32_t round, int *order)
+{
+    for (int k = 0; k < count; k++) order[k] = k;
+    for (int k = count - 1; k > 0; k--) {  // Fisher and Yates
+        double x[2];
+        uniform_pair_of(random_words(seed, number, (uint32_t)k, 0x40000000u | round), x);
+        const int other = (int)(x[0] * (k + 1)), kept = order[k];
+        order[k] = order[other], order[other] = kept;
+    }
+}
+
+/// Numbers of another size than before: what the critic says stays.
+static void follow_scale(critic *c, const double *target, int count)
+{
+    double sum = 0;
+    for (int k = 0; k < count; k++) sum += target[k] * target[k];
+    const double size = sqrt(sum / count), old = c->adam.steps > 0 ? c->scale : 0;
+    if (!(size > old) || !(size > 0)) return;
+    const network *const n = &c->net;
+    const int in = n->layers > 1 ? n->width[n->layers - 2] : n->inputs, all = network_parameters(n);
+    for (int k = all - in - 1; k < all && old > 0; k++) c->p[k] *= old / size, c->slow[k] *= old / size;
+    c->scale = size;
+}
+
+bool critic_learn(critic *c, const lived *l, const double *target, double rate, int rounds, int parts, double keep, uint64_t seed,
+                  uint64_t number)
+{
+    const size_t count = (size_t)network_parameters(&c->net), outputs = (size_t)network_outputs(&c->net);
+    const int each = (l->count + parts - 1) / parts;
+    if (!l->count) return true;
+    const size_t most = (size_t)each, in = (size_t)c->net.inputs;
+    int *const order = calloc((size_t)l->count, sizeof *order);
+    double *const x = calloc(most * (in + 2 * outputs + 1), sizeof *x);
+    if (!order || !x) return free(order), free(x), false;
+    double *const y = x + most * in, *const by = y + most * outputs, *const room = by + most;
+    follow_scale(c, target, l->count);
+    for (int r = 0; r < rounds; r++) {
+        shuffle(l->count, seed, number, (uint32_t)r, order);
+        for (int first = 0; first < l->count; first += each) {
+            const int n = l->count - first < each ? l->count - first : each;
+            choose_columns(l->x, (int)in, l->count, order + first, n, x);
+            network_forward(&c->net, c->p, n, x, y);
+            const double *const says = network_says(&c->net, n, y);
+            for (int k = 0; k < n; k++) by[k] = (target[order[first + k]] / c->scale - says[k]) / n;  // up along - error^2/2
+            memset(c->by_p, 0, count * sizeof *c->by_p);
+            network_back(&c->net, c->p, n, x, y, by, NULL, c->by_p, room);
+            clip_gradient(c->by_p, count, 1);
+            adam_step(&c->adam, rate, c->by_p, c->p);
+        }
+    }
+    for (size_t k = 0; k < count; k++) c->slow[k] = keep * c->slow[k] + (1 - keep) * c->p[k];
+    free(order), free(x);
+    return true;
+}
+
+void advantages(const windows *w, const double *values, double discount, double lambda, double *advantage)
+{
+    const size_t n = (size_t)w->worlds;
+    for (size_t k = 0; k < n; k++)
+        for (size_t d = (size_t)w->decisions; d-- > 0;) {
+            const size_t at = d * n + k;
+            const window_fate fate = w->fate[at];
+            const double next = fate == ENDED ? 0 : values[at + n];
+            const bool on = fate == LIVED && d + 1 < (size_t)w->decisions;
+            advantage[at] = fate == NOT_LIVED
+                                ? 0
+                                : w->earned[at] + discount * next - values[at] + (on ? discount * lambda * advantage[at + n] : 0);
+        }
+}
+
+size_t critic_numbers(const critic *c) { return 4 * (size_t)c->adam.count + 2; }
+
+void critic_flatten(critic *c, bool load, double *flat)
+{
+    const size_t n = (size_t)c->adam.count;
+    double *const own[] = {c->p, c->slow, c->adam.m, c->adam.v, &c->adam.steps, &c->scale};
+    for (size_t k = 0; k < 6; k++) {
+        const size_t size = k < 4 ? n : 1;
+        memcpy(load ? own[k] : flat, load ? flat : own[k], size * sizeof *flat);
+        flat += size;
+    }
+}
