@@ -380,13 +380,48 @@ START_TEST(a_search)
 }
 END_TEST
 
+/// Each process has a program of its own that says what its worlds earn, and all make the searches of several seeds.
+START_TEST(searches_by_a_program)
+{
+    static const char text[] = "catena: 1\ngravity: [0, 0, 0]\nlinks:\n"
+                               "  - {name: a, joint: {type: prismatic, axis: [1, 0, 0]}, mass: 1, inertia: [1, 1, 1, 0, 0, 0]}\n"
+                               "motors: [{joint: a, type: position, kp: 20, kd: 1}]\n"
+                               "controller: {type: spline, knots: 3, period: 2, range: [-1, 1], every: 0.04}\n"
+                               "search: {generations: 3, population: 5}\n"
+                               "integrator: {method: radau, dt: 0.02}\nduration: 0.4\n";
+    static const char says[] = "sed -un '/protocol/d; /begin/d; s/.*\"q\":\\[\\(.*\\)\\],\"v\":.*/\\1/; s/[][]//g; "
+                               "s/.*/{\"reward\": [&]}/p'";
+    spit("search.yaml", text);
+    for (int ranks = 0; ranks <= 3; ranks++) {
+        char count[16], file[32];
+        snprintf(count, sizeof count, "%d", ranks), snprintf(file, sizeof file, "found%d.yaml", ranks);
+        const char *const alone[] = {CATENA_BINARY, "search", "search.yaml", "--out", file,
+                                     "--seeds",     "2",      "--reward",    says,    NULL};
+        const char *const shared[] = {MPIRUN, "-n",      count, CATENA_MPI_BINARY, "search", "search.yaml", "--out",
+                                      file,   "--seeds", "2",   "--reward",        says,     NULL};
+        outcome o = catena_wait(program_start(ranks ? shared : alone));
+        ck_assert_msg(o.status == 0 && count_of(o.out, "generation ") == 6, "%s%s", o.out, o.err);
+        outcome_free(&o);
+        char *const one = slurp("found0.yaml", NULL), *const other = slurp(file, NULL);
+        ck_assert_str_eq(one, other);
+        free(one), free(other);
+    }
+    // one that dies ends them all
+    const char *const dies[] = {MPIRUN,  "-n",         "2",        CATENA_MPI_BINARY, "search", "search.yaml",
+                                "--out", "found.yaml", "--reward", "read x; exit 3",  NULL};
+    outcome o = catena_wait(program_start(dies));
+    ck_assert_msg(o.status == 1 && strstr(o.err, "--reward: the process ended with status 3"), "%d: %s", o.status, o.err);
+    outcome_free(&o);
+}
+END_TEST
+
 int main(void)
 {
     Suite *const suite = suite_create("ranks");
     TCase *const all = tcase_create("all");
     tcase_set_timeout(all, 300);
     tcase_add_checked_fixture(all, setup, teardown);
-    tcase_add_test(all, a_search);
+    tcase_add_test(all, a_search), tcase_add_test(all, searches_by_a_program);
     tcase_add_test(all, the_same_file);
     tcase_add_test(all, starts_and_controls);
     tcase_add_test(all, killed);
