@@ -238,7 +238,8 @@ int main(void)
     Suite *const suite = suite_create("cli search");
     tcase_set_timeout(t, 120);
     tcase_add_test(t, a_program_rewards), tcase_add_loop_test(t, programs_that_do_not_answer, 0, 7);
-    tcase_add_test(t, several_seeds), tcase_add_test(t, from_a_urdf_to_a_gait);
+    tcase_add_test(t, the_command_by_gradients), tcase_add_test(t, several_seeds);
+    tcase_add_test(t, from_a_urdf_to_a_gait);
     suite_add_tcase(suite, t);
     return run_suite(suite);
 }
