@@ -220,7 +220,9 @@ static const char *const scenes[] = {"chain10",
                                      "throw-search",
                                      "hopper-search",
                                      "spider-search",
-                                     "quadruped-search"};
+                                     "quadruped-search",
+                                     "spider-walks",
+                                     "quadruped-trots"};
 
 START_TEST(shipped_scenes)
 {
