@@ -1,6 +1,7 @@
 #include "control/windows.h"
 
 #include "sim/base/random.h"
+#include "sim/batch/batch_controller.h"
 #include "sim/base/status.h"
 
 #include <catena/catena.h>
@@ -32,6 +33,7 @@ static bool make_room(windows *w)
     w->earned = numbers(d * n, &room), w->told = numbers(d * n * nu_of(w), &room);
     w->fate = calloc(d * n, sizeof *w->fate);
     w->anew = calloc(n, 1), w->gone = calloc(n, 1), w->over = calloc(n, 1), w->age = calloc(n, sizeof *w->age);
+    w->begun_age = calloc(n, sizeof *w->begun_age);
     w->gained = numbers(n, &room), w->before = numbers(n, &room), w->total = numbers(n, &room), w->time = numbers(n, &room);
     w->sensed = numbers(n * (size_t)ctn_model_sensor_numbers(w->model), &room);
     w->outputs = numbers(n * (size_t)network_outputs(&w->policy), &room);
@@ -41,7 +43,7 @@ static bool make_room(windows *w)
         for (size_t k = 0; k < 4; k++) *by_state[k] = numbers(d * n * nv_of(w), &room);
         for (size_t k = 0; k < 3; k++) *by_told[k] = numbers(d * n * nu_of(w), &room);
     }
-    return room && w->fate && w->anew && w->gone && w->over && w->age;
+    return room && w->fate && w->anew && w->gone && w->over && w->age && w->begun_age;
 }
 
 static network policy_of(const model_controller *law)
@@ -58,7 +60,7 @@ ctn_status windows_open(windows *w, const ctn_scene *scene, const ctn_model *mod
     *w = (windows){.scene = scene, .model = model, .law = law, .worlds = cfg->worlds, .hold = hold, .dt = cfg->dt};
     w->decisions = decisions, w->episode = episode, w->gradients = gradients, w->seed = (uint64_t)scene->search.seed;
     w->policy = policy_of(law);
-    ctn_status status = gradients ? ctn_sensors_have_gradients(model, law->sensed, law->inputs, err) : CTN_OK;
+    ctn_status status = gradients ? ctn_sensors_have_gradients(model, law->sensed, law->sensors, err) : CTN_OK;
     if (status == CTN_OK) status = sampled_worlds_open(&w->sampled, scene, model, scene->path, cfg->worlds, cfg, err);
     if (status != CTN_OK) return status;
     w->tapes = ctn_tapes_create(model, cfg, hold * decisions, gradients, err);
@@ -76,7 +78,8 @@ void windows_close(windows *w)
     ctn_tapes_free(w->tapes), ctn_dynamics_free(w->dyn), reward_close(w->reward);
     sampled_worlds_close(&w->sampled);
     free(w->seen), free(w->means), free(w->noise), free(w->earned), free(w->fate), free(w->told);
-    free(w->anew), free(w->gone), free(w->over), free(w->age), free(w->gained), free(w->before), free(w->total), free(w->time);
+    free(w->anew), free(w->gone), free(w->over), free(w->age), free(w->begun_age), free(w->gained), free(w->before),
+        free(w->total), free(w->time);
     free(w->sensed), free(w->outputs), free(w->by.q), free(w->by.v), free(w->by.u), free(w->by.u_before);
     free(w->by.next_q), free(w->by.next_v), free(w->by.next_u);
     *w = (windows){0};
@@ -100,13 +103,20 @@ static ctn_status draw_starts(windows *w, ctn_error *err)
     return own && drawn ? ctn_tapes_set_parameters(w->tapes, x->values, err) : CTN_OK;
 }
 
-/// What sensors say at q and v, over their scales, into seen [inputs][worlds].
-static void see(windows *w, const double *q, const double *v, double *seen)
+/// What sensors say at q and v, over their scales, and the clock, after `d` decisions of the window, into seen [inputs][worlds].
+static void see(windows *w, int d, const double *q, const double *v)
 {
+    double *const seen = w->seen + (size_t)d * inputs_of(w) * worlds_of(w);
     const size_t n = worlds_of(w), width = (size_t)ctn_model_sensor_numbers(w->model);
     ctn_sensors(w->dyn, w->worlds, q, v, NULL, w->sensed);
-    for (size_t j = 0; j < inputs_of(w); j++)
+    const size_t sensors = (size_t)w->law->sensors;
+    for (size_t j = 0; j < sensors; j++)
         for (size_t k = 0; k < n; k++) seen[j * n + k] = w->sensed[k * width + (size_t)w->law->sensed[j]] / w->law->scale[j];
+    for (size_t k = 0; k < n && w->law->clock > 0; k++) {
+        double says[CLOCK_NUMBERS];
+        controller_clock(w->law, (double)((w->begun_age[k] + d) * w->hold) * w->dt, says);
+        for (size_t j = 0; j < CLOCK_NUMBERS; j++) seen[(sensors + j) * n + k] = says[j];
+    }
 }
 
 static double half_of(const model_controller *law, size_t i) { return (law->range[i][1] - law->range[i][0]) / 2; }
@@ -134,7 +144,7 @@ static void tell(void *context, int step, const double *q, const double *v, doub
     if (!step && w->sampled.forced) memcpy(tau, w->sampled.tau, n * nv_of(w) * sizeof *tau);
     double *const seen = w->seen + d * inputs_of(w) * n, *const means = w->means + d * out * n,
                   *const noise = w->noise + d * out * n;
-    see(w, q, v, seen);
+    see(w, (int)d, q, v);
     network_forward(&w->policy, w->parameters, w->worlds, seen, w->outputs);
     memcpy(means, network_says(&w->policy, w->worlds, w->outputs), out * n * sizeof *means);
     draw_noise(w, (int)d, noise);
@@ -200,12 +210,13 @@ ctn_status windows_make(windows *w, const double *parameters, const double *devi
     const size_t n = worlds_of(w);
     w->parameters = parameters, w->deviation = deviation, w->returns = 0, w->ended = 0;
     ctn_status status = draw_starts(w, err);
+    memcpy(w->begun_age, w->age, n * sizeof *w->age);
     const ctn_tapes_hooks hooks = {.tell = tell, .context = w};
     if (status == CTN_OK)
         status = ctn_tapes_run(w->tapes, w->hold * w->decisions, w->sampled.q, w->sampled.v, w->anew, &hooks, err);
     if (status != CTN_OK) return status;
     const int steps = w->hold * w->decisions;
-    see(w, ctn_tapes_q(w->tapes, steps), ctn_tapes_v(w->tapes, steps), w->seen + (size_t)w->decisions * inputs_of(w) * n);
+    see(w, w->decisions, ctn_tapes_q(w->tapes, steps), ctn_tapes_v(w->tapes, steps));
     reward_begin(w->reward, w->anew, ctn_tapes_q(w->tapes, 0), ctn_tapes_v(w->tapes, 0));
     reward_end(w->reward, w->total, NULL, w->over);
     for (size_t k = 0; k < n; k++) w->anew[k] = w->over[k];  // one that ends where it begins earns nothing
@@ -268,7 +279,7 @@ static void back(void *context, int step, const double *q, const double *v, cons
     if (any && p->worth) p->worth(p->context, d, p->last, p->by_seen);
     if (d) {  // what was told at the very beginning moves no state before it
         memset(p->by_sensed, 0, n * width * sizeof *p->by_sensed);
-        for (size_t j = 0; j < inputs_of(w); j++)
+        for (size_t j = 0; j < (size_t)w->law->sensors; j++)
             for (size_t k = 0; k < n; k++)
                 p->by_sensed[k * width + (size_t)w->law->sensed[j]] += p->by_seen[j * n + k] / w->law->scale[j];
         ctn_sensors_gradient(w->dyn, w->worlds, q, v, p->by_sensed, p->by_q, p->by_v);

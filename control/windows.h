@@ -46,9 +46,9 @@ typedef struct windows {
     double *told;       // [decisions][worlds][nu]
 
     // up to now
-    int64_t made, begun;  // windows, episodes
-    int64_t steps;        // of worlds that lived
-    int64_t lost;         // windows of worlds that froze, or had a step in halves
+    int64_t made, begun;    // windows, episodes
+    int64_t steps;          // of worlds that lived
+    int64_t lost;           // windows of worlds that froze, or had a step in halves
     double returns, least;  // what episodes earned that ended in this window, all together, the least; and how many these are
     int64_t ended;
 
@@ -59,7 +59,7 @@ typedef struct windows {
     sampled_worlds sampled;
     const double *parameters, *deviation;  // of the policy, in this window
     bool *anew;                            // [worlds] begin with the next window
-    int *age;                              // [worlds] decisions of their episode
+    int *age, *begun_age;                  // [worlds] decisions of their episode; when the window began
     double *gained;                        // [worlds] in it
     double *sensed, *outputs, *before, *total, *time;
     bool *gone, *over;

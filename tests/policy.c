@@ -72,7 +72,7 @@ static const char arm[] =
     "  - {name: spin, type: gyro, link: b}\n"
     "  - {name: tip, type: position, link: c, point: [0.2, 0, 0]}\n"
     "  - {name: fast, type: velocity, link: c, point: [0.2, 0, 0]}\n"
-    "controller: {type: tanh, sensors: all, hidden: [5], range: [[-1, 1], [-2, 2]], every: 0.04}\n"
+    "controller: {type: tanh, sensors: all, hidden: [5], range: [[-1, 1], [-2, 2]], every: 0.04, clock: 0.7}\n"
     "reward:\n"
     "  - {term: height, link: c, point: [0.2, 0, 0], weight: 2}\n"
     "  - {term: speed, link: c, axis: [1, 0, 0], weight: 0.3}\n"
@@ -161,6 +161,40 @@ START_TEST(windows_against_differences)
                       "method %d, parameter %d of %d: %.12g, by differences %.12g", _i, k, count, got, (up - down) / (2 * step));
     }
     windows_close(&w), ctn_model_free(model), ctn_scene_free(scene);
+}
+END_TEST
+
+/// Without noise worlds go as those of a batch that its controller tells, to the last bit, and earn what a reward says of them.
+START_TEST(as_the_controller_tells)
+{
+    enum { WORLDS = 5, DECISIONS = 4, WINDOWS = 2 };
+    ctn_scene *const scene = parse(arm);
+    ctn_error err;
+    ctn_model *const model = ctn_model_create(scene, &err);
+    ctn_batch_config cfg = ctn_scene_config(scene);
+    cfg.worlds = WORLDS, cfg.dt = 0.02;
+    windows w;
+    ck_assert_msg(windows_open(&w, scene, model, &cfg, 2, DECISIONS, DECISIONS * WINDOWS, false, &err) == CTN_OK, "%s",
+                  err.message);
+    const size_t nq = (size_t)ctn_model_nq(model), count = (size_t)ctn_model_controller_parameters(model);
+    double *const p = calloc(WORLDS * count, sizeof *p), *const q = calloc(WORLDS * nq, sizeof *q), deviation[2] = {0};
+    network_draw(&w.policy, 11, 1, p);
+    for (size_t k = 1; k < WORLDS; k++) memcpy(p + k * count, p, count * sizeof *p);
+    double earned = 0;
+    for (int k = 0; k < WINDOWS; k++) {
+        ck_assert(windows_make(&w, p, deviation, &err) == CTN_OK);
+        for (int j = 0; j < DECISIONS * WORLDS; j++) earned += w.earned[j];
+    }
+    ck_assert_int_eq(w.ended, WORLDS);
+    ctn_batch *const batch = ctn_batch_create(model, &cfg, &err);
+    ck_assert(ctn_batch_set_controller(batch, p, &err) == CTN_OK);
+    ck_assert(ctn_batch_set_state(batch, w.sampled.q, w.sampled.v, 0, &err) == CTN_OK);
+    ck_assert(ctn_batch_step(batch, 2 * DECISIONS * WINDOWS, NULL, &err) == CTN_OK);
+    ctn_batch_state(batch, q, NULL);
+    ck_assert(!memcmp(q, ctn_tapes_q(w.tapes, 2 * DECISIONS), WORLDS * nq * sizeof *q));
+    ck_assert_double_eq_tol(earned, w.returns, 1e-12 * fabs(earned));
+    ctn_batch_free(batch), windows_close(&w), ctn_model_free(model), ctn_scene_free(scene);
+    free(p), free(q);
 }
 END_TEST
 
@@ -266,8 +300,7 @@ END_TEST
 START_TEST(fates)
 {
     enum { WORLDS = 12, DECISIONS = 10, EPISODE = 15 };
-    char *const text =
-        pendulum("method: ppo, worlds: 12", "  - {term: alive, link: tip, above: -0.22, weight: 1}\n");
+    char *const text = pendulum("method: ppo, worlds: 12", "  - {term: alive, link: tip, above: -0.22, weight: 1}\n");
     ctn_scene *const scene = parse(text);
     ctn_error err;
     ctn_model *const model = ctn_model_create(scene, &err);
@@ -375,6 +408,7 @@ int main(void)
     tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, network_gradients, 0, 4);
     tcase_add_loop_test(c, windows_against_differences, 0, 4);
+    tcase_add_test(c, as_the_controller_tells);
     tcase_add_loop_test(c, learns, 0, 3);
     tcase_add_loop_test(c, same_bits, 0, 3);
     tcase_add_test(c, fates);

@@ -87,6 +87,12 @@ static void tell_gait(const model_controller *c, const double *p, double time, d
     }
 }
 
+void controller_clock(const model_controller *c, double time, double says[CLOCK_NUMBERS])
+{
+    const double turns = c->clock * time, angle = 2 * 3.14159265358979323846 * (turns - floor(turns));
+    angles_of(1, &angle, &says[0], &says[1]);
+}
+
 /// b + W x of a layer, and where its parameters end.
 static const double *through_layer(const double *p, int in, const double *x, int out, double *y)
 {
@@ -98,11 +104,12 @@ static const double *through_layer(const double *p, int in, const double *x, int
     return p;
 }
 
-static void tell_network(const model_controller *c, const double *p, const double *sensors, double *u, double *room)
+static void tell_network(const model_controller *c, const double *p, double time, const double *sensors, double *u, double *room)
 {
     int in = c->inputs;
     double *x = room;
-    for (int j = 0; j < in; j++) x[j] = sensors[c->sensed[j]] / c->scale[j];
+    for (int j = 0; j < c->sensors; j++) x[j] = sensors[c->sensed[j]] / c->scale[j];
+    if (c->clock > 0) controller_clock(c, time, x + c->sensors);
     for (int l = 0; l < c->layers; x += in, in = c->width[l++]) {
         double *const y = x + in;
         p = through_layer(p, in, x, c->width[l], y);
@@ -125,7 +132,7 @@ static void tell(const model_controller *c, const double *p, double time, const 
     case CONTROLLER_SINUSOIDS: tell_sinusoids(c, p, time, u); break;
     case CONTROLLER_SPLINE: tell_spline(c, p, time, u); break;
     case CONTROLLER_GAIT: tell_gait(c, p, time, u); break;
-    default: tell_network(c, p, sensors, u, room);
+    default: tell_network(c, p, time, sensors, u, room);
     }
 }
 
@@ -272,7 +279,7 @@ void batch_tell_block(ctn_batch *batch, int thread, int block, const int *steps,
         due[l] = !rests && (begins || is_due(c, time[l], dt_of(batch, first + l))), any = any || due[l];
     }
     if (!any) return;
-    const double *const sensors = c->inputs ? batch_sense_block(batch, thread, block, time) : NULL;
+    const double *const sensors = c->sensors ? batch_sense_block(batch, thread, block, time) : NULL;
     const size_t width = (size_t)ctn_model_sensor_numbers(batch->model);
     for (int l = 0; l < count; l++) {
         double *const u = targets_of(batch, first + l);

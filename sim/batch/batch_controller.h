@@ -3,6 +3,7 @@
 #define CATENA_SIM_BATCH_CONTROLLER_H
 
 #include "sim/batch/batch.h"
+#include "sim/model/controller.h"
 
 /// Targets of all worlds, where the model has a controller; nothing for others. False: no memory.
 bool batch_telling_open(ctn_batch *batch);
@@ -25,5 +26,8 @@ void batch_telling_load(const ctn_batch *batch);  // of all blocks
 /// (NULL: it begins); steps [lanes] that are to be made: worlds with none, and those that are frozen, are told nothing.
 bool batch_tells(const ctn_batch *batch);
 void batch_tell_block(ctn_batch *batch, int thread, int block, const int *steps, const ctn_step_stats *made);
+
+/// What the clock of a controller says.
+void controller_clock(const model_controller *c, double time, double says[CLOCK_NUMBERS]);
 
 #endif

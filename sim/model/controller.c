@@ -36,7 +36,7 @@ static void list_inputs(const ctn_model *m, const scene_controller *s, model_con
 {
     for (int k = 0; k < s->nsensor; k++) {
         const ctn_sensor *const x = &m->sensors[s->sensors[k]].about;
-        for (int i = 0; i < x->count; i++, c->inputs++) c->sensed[c->inputs] = x->first + i, c->scale[c->inputs] = s->scale[k];
+        for (int i = 0; i < x->count; i++, c->sensors++) c->sensed[c->sensors] = x->first + i, c->scale[c->sensors] = s->scale[k];
     }
 }
 
@@ -114,6 +114,7 @@ bool compile_controller(ctn_model *m, const ctn_scene *scene)
     if (!c->leg || !c->joint || !c->sign || (s->phases && !c->phases)) return false;
     if (!c->target || !c->range || !c->sensed || !c->scale || !c->start || !c->bounds || !c->sigma) return false;
     list_outputs(m, s, c), list_inputs(m, s, c);
+    c->clock = s->clock, c->inputs = c->sensors + (c->clock > 0 ? CLOCK_NUMBERS : 0);
     if (c->legs) list_legs(m, s, c);
     for (; c->layers < 2 && s->hidden[c->layers]; c->layers++) c->width[c->layers] = s->hidden[c->layers];
     c->width[c->layers++] = c->outputs;

@@ -6,7 +6,7 @@
 /// | spline    | u = m + ramp (B(t) - m), a periodic uniform cubic B-spline through time;    p: `knots` control points each |
 /// | gait      | u = a + ramp (b stride(r) + c lift(r)), r what is left of f t + phase of its leg, the waves those of `gaits`; p: f, the
 /// |           | duty, phases of all legs but the first one where they are not given, then a, b, c of each joint of a leg |
-/// | linear    | u = m + r (b + W y),    y what sensors say, over their scales;    p: b and a row of W each |
+/// | linear    | u = m + r (b + W y),    y what sensors say, over their scales, then the clock;    p: b and a row of W each |
 /// | tanh      | u = m + r tanh(b + W x), x = tanh of likewise of the layer before it, or y;    p: of the first layer on, likewise |
 ///
 /// Targets stay until they are told anew, `every` so many seconds of the world's time.
@@ -19,10 +19,12 @@
 typedef struct model_controller {
     controller_type type;
     int outputs, inputs, count;  // numbers that are told, that it goes by, and of its parameters
+    int sensors;                 // of the inputs, the first ones; then come those of the clock
     int *target;                 // [outputs], which of all targets
     double (*range)[2];          // [outputs]
-    int *sensed;                 // [inputs], which number of all sensors
-    double *scale;               // [inputs]
+    int *sensed;                 // [sensors], which number of all sensors
+    double *scale;               // [sensors]
+    double clock;                // Hz; 0: there is none
     int layers, width[3];        // of neurons; the last one is the outputs
     int legs, *leg, *joint;      // of a gait: [outputs], which of the legs, and which of a leg's numbers
     double *sign, *phases;       // [outputs] -1: mirrored; [legs], NULL: they are looked for
@@ -36,6 +38,8 @@ typedef struct model_controller {
 /// Compiles the scene's, when motors and sensors are known. m->controller: NULL, there is none. false: no memory.
 bool compile_controller(ctn_model *m, const ctn_scene *scene);
 void free_controller_of(ctn_model *m);
+
+enum { CLOCK_NUMBERS = 2 };  // that a clock says: sine and cosine of its turns
 
 /// The tanh of its networks: the same bits everywhere.
 double controller_tanh(double x);

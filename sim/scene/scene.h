@@ -206,6 +206,7 @@ typedef struct scene_controller {
     bool *mirror;             // [nmotor], whether it is told the negative
     int *sensors, nsensor;    // of the scene's, which it goes by
     double *scale;            // [nsensor], that they are divided by
+    double clock;             // Hz, of two more inputs; 0: there are none
     int hidden[2];            // widths of layers; 0: there is none
     double *parameters;       // NULL: they are not given
     scene_place at, found;    // where it begins; where its parameters do, line 0: nowhere

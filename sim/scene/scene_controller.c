@@ -20,20 +20,30 @@ enum controller_key {
     CONTROLLER_KEY_DUTY,
     CONTROLLER_KEY_SENSORS,
     CONTROLLER_KEY_SCALE,
+    CONTROLLER_KEY_CLOCK,
     CONTROLLER_KEY_HIDDEN,
     CONTROLLER_KEY_PARAMETERS,
     CONTROLLER_KEYS
 };
 
 static const key controller_keys[CONTROLLER_KEYS] = {
-    [CONTROLLER_KEY_TYPE] = {.name = "type"},           [CONTROLLER_KEY_MOTORS] = {.name = "motors"},
-    [CONTROLLER_KEY_EVERY] = {.name = "every"},         [CONTROLLER_KEY_RANGE] = {.name = "range"},
-    [CONTROLLER_KEY_FREQUENCY] = {.name = "frequency"}, [CONTROLLER_KEY_RAMP] = {.name = "ramp"},
-    [CONTROLLER_KEY_KNOTS] = {.name = "knots"},         [CONTROLLER_KEY_PERIOD] = {.name = "period"},
-    [CONTROLLER_KEY_LEGS] = {.name = "legs"},           [CONTROLLER_KEY_PHASES] = {.name = "phases"},
-    [CONTROLLER_KEY_MIRROR] = {.name = "mirror"},       [CONTROLLER_KEY_DUTY] = {.name = "duty"},
-    [CONTROLLER_KEY_SENSORS] = {.name = "sensors"},     [CONTROLLER_KEY_SCALE] = {.name = "scale"},
-    [CONTROLLER_KEY_HIDDEN] = {.name = "hidden"},       [CONTROLLER_KEY_PARAMETERS] = {.name = "parameters"},
+    [CONTROLLER_KEY_TYPE] = {.name = "type"},
+    [CONTROLLER_KEY_MOTORS] = {.name = "motors"},
+    [CONTROLLER_KEY_EVERY] = {.name = "every"},
+    [CONTROLLER_KEY_RANGE] = {.name = "range"},
+    [CONTROLLER_KEY_FREQUENCY] = {.name = "frequency"},
+    [CONTROLLER_KEY_RAMP] = {.name = "ramp"},
+    [CONTROLLER_KEY_KNOTS] = {.name = "knots"},
+    [CONTROLLER_KEY_PERIOD] = {.name = "period"},
+    [CONTROLLER_KEY_LEGS] = {.name = "legs"},
+    [CONTROLLER_KEY_PHASES] = {.name = "phases"},
+    [CONTROLLER_KEY_MIRROR] = {.name = "mirror"},
+    [CONTROLLER_KEY_DUTY] = {.name = "duty"},
+    [CONTROLLER_KEY_SENSORS] = {.name = "sensors"},
+    [CONTROLLER_KEY_SCALE] = {.name = "scale"},
+    [CONTROLLER_KEY_CLOCK] = {.name = "clock"},
+    [CONTROLLER_KEY_HIDDEN] = {.name = "hidden"},
+    [CONTROLLER_KEY_PARAMETERS] = {.name = "parameters"},
 };
 
 #define BIT(k) (1u << CONTROLLER_KEY_##k)
@@ -41,7 +51,7 @@ enum {
     OF_ALL = BIT(TYPE) | BIT(MOTORS) | BIT(EVERY) | BIT(RANGE) | BIT(PARAMETERS),
     OF_TIME = OF_ALL | BIT(RAMP),
     OF_LEGS = (OF_TIME & ~BIT(MOTORS)) | BIT(FREQUENCY) | BIT(LEGS) | BIT(PHASES) | BIT(MIRROR) | BIT(DUTY),
-    OF_SENSORS = OF_ALL | BIT(SENSORS) | BIT(SCALE),
+    OF_SENSORS = OF_ALL | BIT(SENSORS) | BIT(SCALE) | BIT(CLOCK),
     MOST_KNOTS = 100,
     MOST_HIDDEN = 1000
 };
@@ -320,6 +330,7 @@ int scene_controller_parameters(const ctn_scene *scene, const scene_controller *
     int outputs = 0, inputs = 0;
     for (int k = 0; k < c->nmotor; k++) outputs += scene->motors[c->motors[k]].told;
     for (int k = 0; k < c->nsensor; k++) inputs += scene_sensor_size(scene, c->sensors[k]);
+    inputs += c->clock > 0 ? 2 : 0;  // sine and cosine
     switch (c->type) {
     case CONTROLLER_SINUSOIDS: return 1 + 3 * outputs;
     case CONTROLLER_SPLINE: return c->knots * outputs;
@@ -361,6 +372,7 @@ bool read_controller(source *s, const node *n)
     if (v[CONTROLLER_KEY_PERIOD]) ok = read_number(s, v[CONTROLLER_KEY_PERIOD], POSITIVE, &to->period) && ok;
     if (types[to->type].keys & BIT(SENSORS) && ok) ok = read_inputs(s, n, v[CONTROLLER_KEY_SENSORS], to);
     if (v[CONTROLLER_KEY_SCALE] && ok) ok = read_each(s, v[CONTROLLER_KEY_SCALE], to->nsensor, POSITIVE, NULL, to->scale);
+    if (v[CONTROLLER_KEY_CLOCK]) ok = read_number(s, v[CONTROLLER_KEY_CLOCK], POSITIVE, &to->clock) && ok;
     if (v[CONTROLLER_KEY_HIDDEN]) ok = read_hidden(s, v[CONTROLLER_KEY_HIDDEN], to->hidden) && ok;
     if (v[CONTROLLER_KEY_PARAMETERS])
         to->found = (scene_place){v[CONTROLLER_KEY_PARAMETERS]->line, v[CONTROLLER_KEY_PARAMETERS]->column};
