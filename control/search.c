@@ -282,8 +282,11 @@ search_state search_get_state(const search *s)
                           .lost = s->lost,
                           .sigma = c.sigma,
                           .ratio = sqrt(c.condition),
+                          .judges = s->judges,
                           .over = c.stop != CTN_CMA_RUNS};
 }
+
+enum { JUDGING = INT32_MAX };  // the generation, which none is, in whose worlds what was found is judged
 
 /// What worlds are drawn by in a generation.
 static uint64_t draw_of(const search *s, int64_t generation)
@@ -340,9 +343,35 @@ static ctn_status judge_policy(search *s, ctn_error *err)
     return CTN_OK;
 }
 
+/// Where worlds are drawn anew in each generation, the best candidate of all was lucky in its own: it is judged once more in others,
+/// beside the mean of the search, and the better one is taken.
+static ctn_status judge_found(search *s, ctn_error *err)
+{
+    const size_t count = (size_t)s->count;
+    double *const told = malloc((JUDGES + 1) * count * sizeof *told), *const mean = told + JUDGES * count, value[2];
+    play p = {0};
+    if (!told) return fail(err, CTN_NO_MEMORY, "not enough memory for a search");
+    ctn_cma_mean(s->cma, mean);
+    for (size_t k = 0; k < count; k++) mean[k] *= s->unit[k];
+    ctn_status status = open_play(s->scene, s->model, &s->cfg, s->duration, JUDGES, s->play.hold, &p, err);
+    if (s->own.earn) p.own = &s->own;
+    for (int which = 0; which < 2 && status == CTN_OK; which++) {
+        for (size_t j = 0; j < JUDGES; j++) memcpy(told + j * count, which ? mean : s->best_x, count * sizeof *told);
+        status = play_all(&p, s->scene, draw_of(s, JUDGING), 0, JUDGES, told, err);
+        if (status == CTN_OK) value[which] = mean_of(p.total, JUDGES);
+    }
+    if (status == CTN_OK && (value[1] > value[0] || isnan(value[0])))
+        memcpy(s->best_x, mean, count * sizeof *mean), value[0] = value[1];
+    if (status == CTN_OK) s->best = isnan(value[0]) ? -INFINITY : value[0], s->judges = JUDGES;
+    close_play(&p);
+    free(told);
+    return status;
+}
+
 ctn_status search_finish(search *s, ctn_error *err)
 {
-    return s->policy && s->judged < policy_get_state(s->policy).windows ? judge_policy(s, err) : CTN_OK;
+    if (s->policy) return s->judged < policy_get_state(s->policy).windows ? judge_policy(s, err) : CTN_OK;
+    return ctn_scene_is_sampled(s->scene) && isfinite(s->best) ? judge_found(s, err) : CTN_OK;
 }
 
 ctn_status search_step(search *s, ctn_error *err)

@@ -62,6 +62,7 @@ typedef struct search_state {
     long lost;            // candidates, of all generations, that are: frozen, or no number; or windows of worlds
     double sigma, ratio;  // of CMA-ES: step size, the longest over the shortest axis; deviation of a policy's noise
     double gradient;      // length of a policy's last one
+    int judges;           // worlds of its own in which what was found was judged; 0: none
     bool over;            // CMA-ES has come to its end
 } search_state;
 
@@ -72,7 +73,9 @@ search_state search_get_state(const search *s);
 /// another one has failed, CTN_UNAVAILABLE.
 ctn_status search_step(search *s, ctn_error *err);
 
-/// Before search_best: a policy that was not judged yet is, as it is after every tenth generation. Errors of steps.
+/// Before search_best: a policy that was not judged yet is, as it is after every tenth generation. Where worlds are drawn by `sample`,
+/// the best candidate and the mean of CMA-ES are judged in worlds of their own, and `best` becomes what the better one earns there.
+/// Errors of steps.
 ctn_status search_finish(search *s, ctn_error *err);
 
 /// The best parameters so far [count]; and the mean of the search. CTN_BAD_ARGUMENT: there is none.

@@ -28,6 +28,7 @@ struct search {
     ctn_batch_config cfg;
     ctn_cma *cma;           // NULL: there is a policy
     policy_search *policy;  // NULL: there is CMA-ES
+    int judges;             // worlds in which what was found was judged; 0: none were
     int64_t judged;         // windows of the policy that was judged last
     ranks *ranks;
     search_reward own;  // earn NULL: none

@@ -130,9 +130,9 @@ START_TEST(several_seeds)
         snprintf(name, sizeof name, "one%d.yaml", k), snprintf(number, sizeof number, "%d", 7 + k);
         outcome o = catena("search", "scene.yaml", "--out", name, "--seed", number);
         ck_assert_int_eq(o.status, 0);
-        const char *last = o.out;
-        for (const char *at; (at = strstr(last + 1, "best "));) last = at;
-        each[k] = strtod(last + 5, NULL);
+        const char *const judged = strstr(o.out, "\njudged ");
+        ck_assert_msg(judged != NULL, "%s", o.out);
+        each[k] = strtod(judged + 8, NULL);
         if (each[k] > most) most = each[k], seed = k;
         outcome_free(&o);
     }

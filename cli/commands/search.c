@@ -151,6 +151,7 @@ static int write_found(const asked *a, const search *s)
     if (status == EXIT_OK && !a->quiet) {
         printf("found         %s, %d parameters after %ld %s in %ld generations\n", clean(a->out).text, count,
                x.learns ? x.steps : x.evaluations, x.learns ? "steps" : "evaluations", x.generation);
+        if (x.judges) printf("judged        %.6g, the mean of %d worlds of its own\n", x.best, x.judges);
         printf("reward        %.6g in steps of %g s, %.6g in steps of %g s\n", value, a->s.cfg.dt, fine, a->s.cfg.dt / 10);
         if (x.lost)
             printf("lost          %ld %s froze, %sor earned no number\n", x.lost, x.learns ? "windows of worlds" : "candidates",
