@@ -54,6 +54,7 @@ enum body_flag {
     BODY_ROUND = 262144,     // a leaf on a ball joint whose mass lies alike about all axes there
     BODY_TOP = 524288,       // another body alone on a ball joint of the world, or free
     BODY_PINNED = 1048576,   // likewise, of the world
+    BODY_CARRIED = 2097152,  // a ROUND one, by links that turn
 };
 
 /// Bodies by the shape of their joint: kernels are compiled for each of these apart, so that they need not test flags (joints.h).

@@ -267,13 +267,15 @@ KERNEL void face_contacts(const lane_model *m, solve *W, mask where)
     }
 }
 
-/// The step d [nv] by which a body on a ball joint that spins comes from its axes R to those of its frames, in the lanes `where`: its
-/// rates do not count whole turns.
+/// The guess d [nv] of a body on a ball joint that spins, in the lanes `where`: as its axes R go on to those of its frames, since rates
+/// do not count whole turns. What links carry that turn themselves goes on by its rates, below a radian: they know how it is carried,
+/// and a guess that is off by that costs an iteration, or, at small steps, none, and then the motion drifts by what is left.
 FN void guess_ball(const lane_body *b, mat3 R, mat3 to, mask where, real *d)
 {
     if (b->kind != JOINT_BALL || !spins(b)) return;
-    const vec3 u = quat_log(quat_short(quat_of_rotation(mmul(transposed(R), to))));
-    store3(d + b->vadr, sel3(where, u, load3(d + b->vadr)));
+    const vec3 u = quat_log(quat_short(quat_of_rotation(mmul(transposed(R), to)))), rates = load3(d + b->vadr);
+    const mask far = lt(rset(1), larger(dot(u, u), dot(rates, rates)));
+    store3(d + b->vadr, sel3(b->flags & BODY_CARRIED ? both(where, far) : where, u, rates));
 }
 
 /// The first guess in the lanes `where`: joint rates that change as they did in the step before. The lanes `rest` begin at the

@@ -56,6 +56,17 @@ FN real allowed_error(const ctn_batch_config *cfg)
     return rset(stage_tolerance[cfg->stages - 1]) * small_power(t, cfg->stages > 1 ? p : 1);
 }
 
+/// The same of a top: what it does beyond its frames, which are exact where nothing acts. It begins at rest there.
+FN void top_defect(const stage_table *t, const stages *W, int i, real *e)
+{
+    vec3 sum = zero3();
+    for (int a = 0; a < t->stages; a++) {
+        const mat3 turn = mmul(transposed(W->start[i].R), W->seen[i * t->stages + a]);
+        sum = add_scaled(sum, quat_log(quat_short(quat_of_rotation(turn))), rset(t->e[a]));
+    }
+    store3(e, opposite(sum));
+}
+
 /// The defect of the part that P holds, as above; the largest of any joint.
 KERNEL real part_defect(const lane_model *m, const stage_table *t, const position_state *S, const ladder_work *P)
 {
@@ -73,6 +84,7 @@ KERNEL real part_defect(const lane_model *m, const stage_table *t, const positio
             if (t) stage_motion(m, b, &P->more, &B, a, u, w);
             for (int k = 0; k < b->nv; k++) e[k] = fnmadd(rset(t ? t->e[a] : 1), u[k], e[k]);
         }
+        if (t && is_top(b) && has_frame(b, &P->more.W)) top_defect(t, &P->more.W, i, e);
         for (int k = 0; k < b->nv; k++) e[k] = c * e[k];
         most = larger(most, coordinate_error(m, b, u, e));
     }

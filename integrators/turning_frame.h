@@ -50,7 +50,8 @@ typedef struct {
 } turned_frame;
 
 /// How a step of one stage sees what spins. After FRAMED has found nothing, or energy from nowhere, as couples may make it: BRAKED,
-/// whose wheels have their whole couple, which takes energy away, and whose tops go by chords; then chords for all.
+/// whose wheels have their whole couple, which takes energy away, and whose tops go by chords; then chords for all that have couples:
+/// of others frames make no energy, and a fast wheel would lose all of its speed in one such step.
 typedef enum { FRAMED, BRAKED, BY_CHORDS } frame_mode;
 
 /// What a body is seen from in a step of one stage: at its end.
@@ -96,7 +97,10 @@ FN real axial_momentum(const lane_body *b, vec3 r)
 }
 
 /// Whether a step of this frame_mode sees it from frames.
-FN bool is_framed(const lane_body *b, int mode) { return spins(b) && mode != BY_CHORDS && !(mode == BRAKED && is_top(b)); }
+FN bool is_framed(const lane_body *b, int mode)
+{
+    return spins(b) && !(mode == BY_CHORDS && tilts(b)) && !(mode != FRAMED && is_top(b));
+}
 
 /// X and G at the axes R; D: E Q' F.
 FN mat3 frame_rate(const lane_body *b, const turned_frame *f, mat3 R)

@@ -84,7 +84,8 @@ START_TEST(steps_are_those_of_the_serial_engine)
     }
     printf("kind %d, method %d: %ld steps made serially, %ld with fallbacks, %ld parted; q %.1e, v %.1e, energies %.1e\n", kind,
            method, serial, helped, parted, most[0], most[1], most[2]);
-    ck_assert_int_le(serial, helped + parted + 3 * (method == 1));  // alpha begins with forward dynamics
+    // alpha begins with forward dynamics; what falls on the ground may be solved by the serial engine alone, now and then
+    ck_assert_int_le(serial, helped + parted + 3 * (method == 1) + 2 * (kind == SPIN_GROUND));
     ck_assert_int_le(parted, kind == SPIN_GROUND ? 6 : 0);
 }
 END_TEST

@@ -155,11 +155,11 @@ typedef struct {
 } lane_list;
 
 /// The frames that a body is seen from (integrators/turning_frame.h), as all bodies of its row; 0: none.
-static const unsigned frames[] = {0, BODY_SYMMETRIC, BODY_ROUND, BODY_TOP, BODY_TOP | BODY_PINNED};
+static const unsigned frames[] = {0, BODY_SYMMETRIC, BODY_ROUND, BODY_ROUND | BODY_CARRIED, BODY_TOP, BODY_TOP | BODY_PINNED};
 enum { FRAMES = sizeof frames / sizeof *frames, KINDS = 2 * (JOINT_NONE + 1) };
 static int frames_of(const ctn_body *b)
 {
-    const unsigned all = BODY_SYMMETRIC | BODY_ROUND | BODY_TOP | BODY_PINNED;
+    const unsigned all = BODY_SYMMETRIC | BODY_ROUND | BODY_CARRIED | BODY_TOP | BODY_PINNED;
     int k = b->flags & (BODY_SPRING | BODY_SERVO) ? 0 : FRAMES - 1;
     while (k && (b->flags & all) != frames[k]) k--;
     return k;

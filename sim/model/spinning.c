@@ -138,9 +138,10 @@ bool find_spinning(ctn_model *m)
         ctn_body *const o = &m->bodies[i];
         carried *const c = &on[i];
         *c = o->parent < 0 ? world : on[o->parent];
-        o->flags &= ~(unsigned)(BODY_SYMMETRIC | BODY_TILTS | BODY_ROUND | BODY_TOP | BODY_PINNED);
+        o->flags &= ~(unsigned)(BODY_SYMMETRIC | BODY_TILTS | BODY_ROUND | BODY_TOP | BODY_PINNED | BODY_CARRIED);
         go_on(c, o);
         if (o->mass > 0 && o->kind == JOINT_BALL && o->flags & BODY_LEAF) o->flags |= kind_of_ball(m, i, o->axis);
+        if (o->flags & BODY_ROUND && c->turns != STANDS) o->flags |= BODY_CARRIED;
         if (o->mass > 0 && o->kind == JOINT_REVOLUTE) {
             const double z[3] = {c->R[2], c->R[5], c->R[8]};
             const bool turned = c->turns == ABOUT_SEVERAL || (c->turns == ABOUT_ONE && !parallel(c->about, z));
