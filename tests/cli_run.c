@@ -221,6 +221,7 @@ static const char *const scenes[] = {"chain10",
                                      "hopper-search",
                                      "spider-search",
                                      "quadruped-search",
+                                     "spider-policy",
                                      "spider-walks",
                                      "quadruped-trots"};
 

@@ -110,9 +110,9 @@ static int make_generations(const asked *a, search *s, ranks *r, FILE *table)
                                                               search_get_state(s).generation)
                                                   : run_error("interrupted before the first generation was made");
         int made = status == CTN_OK ? EXIT_OK : engine_error(&err);
-        if (made == EXIT_OK && !r->rank && search_save(s, a->checkpoint, &err) != CTN_OK) status_error(&err, ""), made = EXIT_RUN;
-        const search_state x = search_get_state(s);
+        const search_state x = search_get_state(s);  // its row first: a search that goes on leaves rows behind that are too many
         if (made == EXIT_OK && !r->rank && !search_table_add(table, a->table, &x)) made = EXIT_RUN;
+        if (made == EXIT_OK && !r->rank && search_save(s, a->checkpoint, &err) != CTN_OK) status_error(&err, ""), made = EXIT_RUN;
         if (r->worst(r, made) != EXIT_OK) return EXIT_RUN;
         print_generation(a, s, &before, clock_now() - began);
     }
