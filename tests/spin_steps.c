@@ -96,8 +96,8 @@ START_TEST(free_wheel)
 }
 END_TEST
 
-/// One that is driven needs few more parts than a rotor that is the armature of its hinge, and errors are within the tolerance of the
-/// way.
+/// One that is driven needs few more parts than a rotor that is the armature of its hinge, and errors are within the tolerance of
+/// the way.
 START_TEST(driven_wheel)
 {
     ctn_model *const m = scene(WHEEL(", damping: 0.01") TORQUE), *const rotor = scene(ROTOR ", damping: 0.01}}\n" TORQUE);
@@ -115,8 +115,8 @@ START_TEST(driven_wheel)
 }
 END_TEST
 
-/// A fan on swinging arms, which it turns as a gyroscope, and a ball that an arm carries: errors follow the tolerance; and of the fan,
-/// parts are no more than where it stands.
+/// A fan on swinging arms, which it turns as a gyroscope, and a ball that an arm carries: errors follow the tolerance; and of the
+/// fan, parts are no more than where it stands.
 START_TEST(carried)
 {
     ctn_model *const m[] = {scene(FAN("30")), scene(BALL_ON_ARM), scene(FAN("0"))};
@@ -183,7 +183,8 @@ START_TEST(beside_what_fails)
 }
 END_TEST
 
-/// A torque that turns a wheel from rest by more than a radian in a step has no answer in it but a turn further on: smaller steps.
+/// A torque that turns a wheel from rest by more than a radian in a step has no answer in it but a turn further on: smaller
+/// steps.
 START_TEST(strong_motor)
 {
     ctn_model *const m =
@@ -199,8 +200,8 @@ END_TEST
 
 // ---- small steps
 
-/// The guess of a step knows that a ball is carried along: it is solved in one iteration, and what the usual tolerance leaves does not
-/// add up to a drift.
+/// The guess of a step knows that a ball is carried along: it is solved in one iteration, and what the usual tolerance leaves
+/// does not add up to a drift.
 START_TEST(carried_ball)
 {
     ctn_model *const m = scene(BALL_ON_ARM);
@@ -221,8 +222,8 @@ END_TEST
 
 // ---- between the steps
 
-/// Within a step a wheel of 2 rad a step is where its speed leads. A ball and a top of 0.2 to 0.4 rad are there to the order of the
-/// polynomial that goes through the step, of which the worst is order 2's: its velocities are those of both ends.
+/// Within a step a wheel of 2 rad a step is where its speed leads. A ball and a top of 0.2 to 0.4 rad are there to the order of
+/// the polynomial that goes through the step, of which the worst is order 2's: its velocities are those of both ends.
 START_TEST(between_steps)
 {
     static const char *const scenes[] = {

@@ -1,5 +1,5 @@
-/// Numbers of a file are finite, and what is computed of them need not be: places of what is included, stiffnesses of cables, drag
-/// of shapes. What overflows is refused here, once, when all is read.
+/// Numbers of a file are finite, and what is computed of them need not be: places of what is included, stiffnesses of cables,
+/// drag of shapes. What overflows is refused here, once, when all is read.
 #include "sim/scene/scene_reader.h"
 
 #include <math.h>
