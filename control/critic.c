@@ -14,7 +14,8 @@ bool critic_open(critic *c, int inputs, const int hidden[2], size_t columns, uin
     const size_t count = (size_t)network_parameters(&c->net);
     c->p = calloc(count, sizeof *c->p), c->slow = calloc(count, sizeof *c->slow), c->by_p = calloc(count, sizeof *c->by_p);
     c->room = calloc(2 * (size_t)network_outputs(&c->net) * columns + 1, sizeof *c->room);
-    if (!adam_open(&c->adam, (int)count) || !c->p || !c->slow || !c->by_p || !c->room) return false;
+    c->by_x = calloc(columns * ((size_t)inputs + 1) + 1, sizeof *c->by_x);
+    if (!adam_open(&c->adam, (int)count) || !c->p || !c->slow || !c->by_p || !c->room || !c->by_x) return false;
     network_draw(&c->net, seed, 0.1, c->p);
     memcpy(c->slow, c->p, count * sizeof *c->p);
     return true;
@@ -23,7 +24,7 @@ bool critic_open(critic *c, int inputs, const int hidden[2], size_t columns, uin
 void critic_close(critic *c)
 {
     adam_close(&c->adam);
-    free(c->p), free(c->slow), free(c->by_p), free(c->room);
+    free(c->p), free(c->slow), free(c->by_p), free(c->room), free(c->by_x);
     *c = (critic){0};
 }
 
@@ -37,13 +38,11 @@ void critic_values(critic *c, bool slow, int columns, const double *x, double *v
 void critic_gradient(critic *c, int columns, const double *x, const double *weight, double *by_x)
 {
     const size_t n = (size_t)columns, outputs = (size_t)network_outputs(&c->net);
-    double *const by = calloc(n * ((size_t)c->net.inputs + 1) + 1, sizeof *by), *const down = by ? by + n : NULL;
-    if (!by) return;
+    double *const by = c->by_x, *const down = by + n;
     for (size_t k = 0; k < n; k++) by[k] = c->scale * weight[k];
     network_forward(&c->net, c->slow, columns, x, c->room);
     network_back(&c->net, c->slow, columns, x, c->room, by, down, c->by_p, c->room + outputs * n);
     for (size_t k = 0; k < n * (size_t)c->net.inputs; k++) by_x[k] += down[k];
-    free(by);
 }
 
 bool lived_open(lived *l, const windows *w)
@@ -84,16 +83,20 @@ void shuffle(int count, uint64_t seed, uint64_t number, uint32_t round, int *ord
     }
 }
 
-/// Numbers of another size than before: what the critic says stays.
+/// Numbers of another size than before: what the critic says stays. The scale follows slowly, so that a window in which a world goes
+/// wild does not make all that is learned later small.
 static void follow_scale(critic *c, const double *target, int count)
 {
+    const double most = 2, least = 0.95;  // a window
     double sum = 0;
     for (int k = 0; k < count; k++) sum += target[k] * target[k];
-    const double size = sqrt(sum / count), old = c->adam.steps > 0 ? c->scale : 0;
-    if (!(size > old) || !(size > 0)) return;
+    double size = sqrt(sum / count);
+    const bool first = c->adam.steps == 0;
+    if (!isfinite(size) || !(size > 0)) return;
+    if (!first) size = fmin(fmax(size, least * c->scale), most * c->scale);
     const network *const n = &c->net;
     const int in = n->layers > 1 ? n->width[n->layers - 2] : n->inputs, all = network_parameters(n);
-    for (int k = all - in - 1; k < all && old > 0; k++) c->p[k] *= old / size, c->slow[k] *= old / size;
+    for (int k = all - in - 1; k < all && !first; k++) c->p[k] *= c->scale / size, c->slow[k] *= c->scale / size;
     c->scale = size;
 }
 
@@ -119,8 +122,7 @@ bool critic_learn(critic *c, const lived *l, const double *target, double rate, 
             for (int k = 0; k < n; k++) by[k] = (target[order[first + k]] / c->scale - says[k]) / n;  // up along - error^2/2
             memset(c->by_p, 0, count * sizeof *c->by_p);
             network_back(&c->net, c->p, n, x, y, by, NULL, c->by_p, room);
-            clip_gradient(c->by_p, count, 1);
-            adam_step(&c->adam, rate, c->by_p, c->p);
+            if (isfinite(clip_gradient(c->by_p, count, 1))) adam_step(&c->adam, rate, c->by_p, c->p);
         }
     }
     for (size_t k = 0; k < count; k++) c->slow[k] = keep * c->slow[k] + (1 - keep) * c->p[k];

@@ -8,9 +8,8 @@ typedef struct critic {
     network net;
     double *p, *slow;  // [count] parameters; those that follow them slowly
     adam adam;
-    double
-        scale;  // what it says is times this: the largest mean square of what it was taught, so that it learns numbers of size 1
-    double *room, *by_p;
+    double scale;  // what it says is times this, about the root mean square of what it was taught: it learns numbers of size 1
+    double *room, *by_p, *by_x;
     size_t columns;  // that there is room for
 } critic;
 

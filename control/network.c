@@ -98,7 +98,7 @@ void network_draw(const network *n, unsigned long long seed, double last, double
         for (int i = 0; i < n->width[l]; i++)
             for (int j = 0; j <= in; j++, at++) {
                 double x[2], z[2];
-                uniform_pair_of(random_words(seed, (uint64_t)l, at, 0), x);
+                uniform_pair_of(random_words(seed, (uint64_t)l, at, 0x10000000u), x);
                 normal_pair_of(x, z);
                 *p++ = j ? size * z[0] : 0;
             }

@@ -8,14 +8,12 @@
 #include <string.h>
 
 enum { DECISIONS_PPO = 64, DECISIONS_SHAC = 32 };
-#define LEAST_DEVIATION 0.01
-#define MOST_DEVIATION 2.0
 
 static void follow_deviations(policy_search *p)
 {
     for (int i = 0; i < p->outputs; i++) {
         double *const log_of = p->theta + p->count + i;
-        *log_of = fmin(fmax(*log_of, log(LEAST_DEVIATION)), log(MOST_DEVIATION));
+        *log_of = fmin(fmax(*log_of, log(LEAST_NOISE)), log(MOST_NOISE));
         p->deviation[i] = exp(*log_of);
     }
 }
@@ -35,8 +33,27 @@ static int decisions_of(const scene_search *how, double decision, int episode)
 {
     if (how->method == SEARCH_LIKELIHOOD) return episode;
     const int usual = how->method == SEARCH_PPO ? DECISIONS_PPO : DECISIONS_SHAC;
-    const long asked = how->horizon > 0 ? lround(how->horizon / decision) : usual;
-    return asked < 1 ? 1 : asked < episode ? (int)asked : episode;
+    const double asked = how->horizon > 0 ? how->horizon / decision : usual;
+    return (int)fmax(1, round(fmin(asked, episode)));
+}
+
+/// Decisions are steps, and episodes decisions, without a rest: what is learned is told at the same times later.
+static ctn_status check_times(const ctn_scene *scene, const model_controller *law, const ctn_batch_config *cfg, double duration,
+                              int hold, ctn_error *err)
+{
+    const double decision = hold * cfg->dt, episode = duration / decision;
+    if (law->every > cfg->dt && fabs(law->every - decision) > 1e-6 * decision)
+        return fail(err, CTN_BAD_SCENE,
+                    "%s: controller.every: policy gradients need a multiple of the step of %g s, found %g s; %g s is one",
+                    scene->path, cfg->dt, law->every, decision);
+    if (fabs(episode - round(episode)) > 1e-6 || round(episode) < 1)
+        return fail(err, CTN_BAD_SCENE,
+                    "%s: duration: policy gradients need a multiple of %g s, which motors are told the same, found %g s",
+                    scene->path, decision, duration);
+    if (scene->search.method == SEARCH_LIKELIHOOD && scene->search.worlds < 2)
+        return fail(err, CTN_BAD_SCENE, "%s:%d: search.worlds: likelihood compares worlds with their mean, and needs two or more",
+                    scene->path, scene->search.line);
+    return CTN_OK;
 }
 
 policy_search *policy_open(const ctn_scene *scene, const ctn_model *model, const ctn_batch_config *cfg, double duration, int hold,
@@ -47,14 +64,13 @@ policy_search *policy_open(const ctn_scene *scene, const ctn_model *model, const
     if (law->type != CONTROLLER_LINEAR && law->type != CONTROLLER_TANH)
         return fail(err, CTN_BAD_SCENE,
                     "%s:%d: search.method: policy gradients are for networks of sensors; take a controller of type linear or "
-                    "tanh, "
-                    "or method cma",
+                    "tanh, or method cma",
                     scene->path, how->line),
                NULL;
+    if (check_times(scene, law, cfg, duration, hold, err) != CTN_OK) return NULL;
     policy_search *const p = calloc(1, sizeof *p);
     if (!p) return fail(err, CTN_NO_MEMORY, "not enough memory for a search"), NULL;
-    const int episode = (int)ceil(duration / (hold * cfg->dt) * (1 - 1e-9)),
-              decisions = decisions_of(how, hold * cfg->dt, episode);
+    const int episode = (int)lround(duration / (hold * cfg->dt)), decisions = decisions_of(how, hold * cfg->dt, episode);
     ctn_batch_config own = *cfg;
     own.worlds = how->worlds;
     p->how = how, p->mean = p->least = NAN;
@@ -109,7 +125,12 @@ ctn_status policy_step(policy_search *p, ctn_error *err)
     p->episodes += p->windows.ended;
     memset(p->g, 0, (size_t)(p->count + p->outputs) * sizeof *p->g);
     lived_collect(&p->lived, &p->windows);
-    if (!p->lived.count) return CTN_OK;  // all were lost: counted
+    if (!p->lived.count)
+        return fail(
+            err, CTN_UNAVAILABLE,
+            "no world lives: in window %lld all froze, or ended where they began; look at the bounds of `alive`, or take smaller "
+            "steps or less noise",
+            (long long)p->windows.made);
     switch (p->how->method) {
     case SEARCH_LIKELIHOOD: return learn_by_likelihood(p, err);
     case SEARCH_PPO: return learn_by_ppo(p, err);

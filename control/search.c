@@ -344,15 +344,16 @@ static ctn_status judge_policy(search *s, ctn_error *err)
 }
 
 /// Where worlds are drawn anew in each generation, the best candidate of all was lucky in its own: it is judged once more in others,
-/// beside the mean of the search, and the better one is taken.
+/// beside the mean of the search or the last policy, and the better one is taken.
 static ctn_status judge_found(search *s, ctn_error *err)
 {
     const size_t count = (size_t)s->count;
     double *const told = malloc((JUDGES + 1) * count * sizeof *told), *const mean = told + JUDGES * count, value[2];
     play p = {0};
     if (!told) return fail(err, CTN_NO_MEMORY, "not enough memory for a search");
-    ctn_cma_mean(s->cma, mean);
-    for (size_t k = 0; k < count; k++) mean[k] *= s->unit[k];
+    if (s->policy) memcpy(mean, policy_parameters(s->policy), count * sizeof *mean);
+    else ctn_cma_mean(s->cma, mean);
+    for (size_t k = 0; k < count && s->cma; k++) mean[k] *= s->unit[k];
     ctn_status status = open_play(s->scene, s->model, &s->cfg, s->duration, JUDGES, s->play.hold, &p, err);
     if (s->own.earn) p.own = &s->own;
     for (int which = 0; which < 2 && status == CTN_OK; which++) {
@@ -370,15 +371,25 @@ static ctn_status judge_found(search *s, ctn_error *err)
 
 ctn_status search_finish(search *s, ctn_error *err)
 {
-    if (s->policy) return s->judged < policy_get_state(s->policy).windows ? judge_policy(s, err) : CTN_OK;
+    if (s->policy && s->judged < policy_get_state(s->policy).windows) {
+        const ctn_status status = judge_policy(s, err);
+        if (status != CTN_OK) return status;
+    }
     return ctn_scene_is_sampled(s->scene) && isfinite(s->best) ? judge_found(s, err) : CTN_OK;
+}
+
+/// The first policy is judged, and every tenth.
+static bool is_judged(const search *s)
+{
+    const int64_t windows = policy_get_state(s->policy).windows;
+    return windows == 1 || windows % JUDGED_EACH == 0;
 }
 
 ctn_status search_step(search *s, ctn_error *err)
 {
     if (s->policy) {
         const ctn_status status = policy_step(s->policy, err);
-        return status == CTN_OK && policy_get_state(s->policy).windows % JUDGED_EACH == 0 ? judge_policy(s, err) : status;
+        return status == CTN_OK && is_judged(s) ? judge_policy(s, err) : status;
     }
     enum { WELL, INTERRUPTED, FAILED };
     const int64_t generation = ctn_cma_get_state(s->cma).generations;

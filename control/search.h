@@ -73,8 +73,9 @@ search_state search_get_state(const search *s);
 /// another one has failed, CTN_UNAVAILABLE.
 ctn_status search_step(search *s, ctn_error *err);
 
-/// Before search_best: a policy that was not judged yet is, as it is after every tenth generation. Where worlds are drawn by `sample`,
-/// the best candidate and the mean of CMA-ES are judged in worlds of their own, and `best` becomes what the better one earns there.
+/// Before search_best: a policy that was not judged yet is, as the first one is, and every tenth. Where worlds are drawn by `sample`,
+/// the best candidate and the mean of CMA-ES, or the last policy, are judged in worlds of their own, and `best` becomes what the
+/// better one earns there.
 /// Errors of steps.
 ctn_status search_finish(search *s, ctn_error *err);
 

@@ -32,7 +32,8 @@ static bool make_room(windows *w)
     w->seen = numbers((d + 1) * in * n, &room), w->means = numbers(d * out * n, &room), w->noise = numbers(d * out * n, &room);
     w->earned = numbers(d * n, &room), w->told = numbers(d * n * nu_of(w), &room);
     w->fate = calloc(d * n, sizeof *w->fate);
-    w->anew = calloc(n, 1), w->gone = calloc(n, 1), w->over = calloc(n, 1), w->age = calloc(n, sizeof *w->age);
+    w->anew = calloc(n, 1), w->blind = calloc(n, 1), w->gone = calloc(n, 1), w->over = calloc(n, 1),
+    w->age = calloc(n, sizeof *w->age);
     w->begun_age = calloc(n, sizeof *w->begun_age);
     w->gained = numbers(n, &room), w->before = numbers(n, &room), w->total = numbers(n, &room), w->time = numbers(n, &room);
     w->sensed = numbers(n * (size_t)ctn_model_sensor_numbers(w->model), &room);
@@ -43,7 +44,7 @@ static bool make_room(windows *w)
         for (size_t k = 0; k < 4; k++) *by_state[k] = numbers(d * n * nv_of(w), &room);
         for (size_t k = 0; k < 3; k++) *by_told[k] = numbers(d * n * nu_of(w), &room);
     }
-    return room && w->fate && w->anew && w->gone && w->over && w->age && w->begun_age;
+    return room && w->fate && w->anew && w->blind && w->gone && w->over && w->age && w->begun_age;
 }
 
 static network policy_of(const model_controller *law)
@@ -51,6 +52,57 @@ static network policy_of(const model_controller *law)
     network n = {.inputs = law->inputs, .layers = law->layers, .bounded = law->type == CONTROLLER_TANH};
     for (int l = 0; l < n.layers; l++) n.width[l] = law->width[l];
     return n;
+}
+
+/// What sensors say of q and v alone: forces, accelerations and contact are as motors are told and worlds remember.
+static bool is_of_state(ctn_sensor_type type)
+{
+    switch (type) {
+    case CTN_SENSE_JOINT_ACCELERATION:
+    case CTN_SENSE_JOINT_FORCE:
+    case CTN_SENSE_MOTOR_EFFORT:
+    case CTN_SENSE_ACCELERATION:
+    case CTN_SENSE_ANGULAR_ACCELERATION:
+    case CTN_SENSE_ACCELEROMETER:
+    case CTN_SENSE_IMU:
+    case CTN_SENSE_COM_ACCELERATION:
+    case CTN_SENSE_TOUCH:
+    case CTN_SENSE_CONTACT_FORCE:
+    case CTN_SENSE_REACTION_FORCE:
+    case CTN_SENSE_REACTION_TORQUE:
+    case CTN_SENSE_REACTION: return false;
+    default: return true;
+    }
+}
+
+/// Whether the policy reads nothing that it would read otherwise later, and the scene draws no targets that it does not tell.
+static ctn_status check_model(const windows *w, ctn_error *err)
+{
+    for (int j = 0; j < w->law->sensors; j++)
+        for (int k = 0; k < ctn_model_nsensor(w->model); k++) {
+            const ctn_sensor *const x = ctn_model_sensor(w->model, k);
+            const int number = w->law->sensed[j];
+            if (number < x->first || number >= x->first + x->count || is_of_state(x->type)) continue;
+            return fail(
+                err, CTN_UNAVAILABLE,
+                "%s: sensor '%s' (%s): policy gradients go by where links are and how they move in this version; leave it out of "
+                "controller.sensors, or take method: cma",
+                w->scene->path, x->name, ctn_sensor_type_name(x->type));
+        }
+    const int nu = ctn_model_ntarget(w->model);
+    ctn_parameter *const list = calloc((size_t)nu + 1, sizeof *list);
+    if (!list) return fail(err, CTN_NO_MEMORY, "not enough memory for %d targets", nu);
+    ctn_model_target_parameters(w->model, list);
+    bool drawn = false;
+    for (int k = 0; k < nu; k++)
+        for (int i = 0; i < w->sampled.parameter_count; i++)
+            drawn = drawn || (w->sampled.parameters[i].kind == list[k].kind && w->sampled.parameters[i].index == list[k].index);
+    free(list);
+    return drawn ? fail(err, CTN_UNAVAILABLE,
+                        "%s: sample: policy gradients draw no targets of motors in this version; leave them out, or take method: "
+                        "cma",
+                        w->scene->path)
+                 : CTN_OK;
 }
 
 ctn_status windows_open(windows *w, const ctn_scene *scene, const ctn_model *model, ctn_batch_config *cfg, int hold,
@@ -62,6 +114,7 @@ ctn_status windows_open(windows *w, const ctn_scene *scene, const ctn_model *mod
     w->policy = policy_of(law);
     ctn_status status = gradients ? ctn_sensors_have_gradients(model, law->sensed, law->sensors, err) : CTN_OK;
     if (status == CTN_OK) status = sampled_worlds_open(&w->sampled, scene, model, scene->path, cfg->worlds, cfg, err);
+    if (status == CTN_OK) status = check_model(w, err);
     if (status != CTN_OK) return status;
     w->tapes = ctn_tapes_create(model, cfg, hold * decisions, gradients, err);
     w->dyn = w->tapes ? ctn_dynamics_create(model, cfg->engine, err) : NULL;
@@ -78,8 +131,8 @@ void windows_close(windows *w)
     ctn_tapes_free(w->tapes), ctn_dynamics_free(w->dyn), reward_close(w->reward);
     sampled_worlds_close(&w->sampled);
     free(w->seen), free(w->means), free(w->noise), free(w->earned), free(w->fate), free(w->told);
-    free(w->anew), free(w->gone), free(w->over), free(w->age), free(w->begun_age), free(w->gained), free(w->before),
-        free(w->total), free(w->time);
+    free(w->anew), free(w->blind), free(w->gone), free(w->over), free(w->age), free(w->begun_age), free(w->gained),
+        free(w->before), free(w->total), free(w->time);
     free(w->sensed), free(w->outputs), free(w->by.q), free(w->by.v), free(w->by.u), free(w->by.u_before);
     free(w->by.next_q), free(w->by.next_v), free(w->by.next_u);
     *w = (windows){0};
@@ -100,7 +153,11 @@ static ctn_status draw_starts(windows *w, ctn_error *err)
                                       x->v + k * nv_of(w), x->tau + k * nv_of(w), x->values + k * own);
         w->age[k] = 0, w->gained[k] = 0, drawn = true;
     }
-    return own && drawn ? ctn_tapes_set_parameters(w->tapes, x->values, err) : CTN_OK;
+    const ctn_status status = own && drawn ? ctn_tapes_set_parameters(w->tapes, x->values, err) : CTN_OK;
+    if (status == CTN_OK) return CTN_OK;
+    ctn_error why = {0};
+    if (err) why = *err;
+    return fail(err, status, "%s: sample: %s; narrow what it draws", w->scene->path, why.message);
 }
 
 /// What sensors say at q and v, over their scales, and the clock, after `d` decisions of the window, into seen [inputs][worlds].
@@ -129,7 +186,8 @@ static void draw_noise(const windows *w, int d, double *noise)
     for (size_t i = 0; i < out; i += 2)
         for (size_t k = 0; k < n; k++) {
             double x[2], z[2];
-            uniform_pair_of(random_words(w->seed, (uint64_t)w->made, (uint32_t)d << 12 | (uint32_t)(i / 2), (uint32_t)k), x);
+            uniform_pair_of(
+                random_words(w->seed, (uint64_t)w->made, (uint32_t)d << 12 | (uint32_t)(i / 2), (uint32_t)k | 0x20000000u), x);
             normal_pair_of(x, z);
             noise[i * n + k] = z[0];
             if (i + 1 < out) noise[(i + 1) * n + k] = z[1];
@@ -162,16 +220,21 @@ static void end_episode(windows *w, size_t k)
     w->anew[k] = true, w->returns += w->gained[k], w->ended++;
 }
 
+/// Whether a world froze by decision d.
+static bool froze(const windows *w, int k, int d)
+{
+    const double decision = w->hold * w->dt,
+                 went = ctn_tapes_time(w->tapes, k, (d + 1) * w->hold) - ctn_tapes_time(w->tapes, k, d * w->hold);
+    return ctn_tapes_frozen(w->tapes, k) && went < decision * (1 - 1e-6);
+}
+
 /// What worlds earned by decision d, and what became of them.
 static void judge(windows *w, int d)
 {
     const size_t n = worlds_of(w), nu = nu_of(w), nv = nv_of(w), at = (size_t)d * n;
     const int step = (d + 1) * w->hold;
     const double dt = w->hold * w->dt;
-    for (int k = 0; k < w->worlds; k++) {
-        w->time[k] = ctn_tapes_time(w->tapes, k, step);
-        w->gone[k] = ctn_tapes_lost(w->tapes, k) >= 0;
-    }
+    for (int k = 0; k < w->worlds; k++) w->time[k] = ctn_tapes_time(w->tapes, k, step), w->gone[k] = froze(w, k, d);
     memcpy(w->before, w->total, n * sizeof *w->before);
     const double *const q = ctn_tapes_q(w->tapes, step), *const v = ctn_tapes_v(w->tapes, step), *const u = w->told + at * nu;
     reward_step(w->reward, w->time, dt, q, v, u, w->gone);
@@ -181,27 +244,29 @@ static void judge(windows *w, int d)
     if (w->gradients) reward_gradient(w->reward, w->time, dt, q, v, u, &here);
     reward_end(w->reward, w->total, NULL, w->over);
     for (size_t k = 0; k < n; k++) {
-        const bool lives = !w->anew[k] && !w->gone[k] && !isnan(w->total[k]);
+        const bool ends = w->gone[k] || isnan(w->total[k]);
         w->fate[at + k] = NOT_LIVED, w->earned[at + k] = 0;
-        if (w->gone[k] || isnan(w->total[k])) w->anew[k] = w->gone[k] = true;
-        if (!lives) continue;
+        if (w->anew[k]) continue;
+        if (ends) {  // of a world that is lost before its end nothing is kept
+            for (size_t e = 0; e < (size_t)d; e++) w->fate[e * n + k] = NOT_LIVED, w->earned[e * n + k] = 0;
+            w->anew[k] = w->blind[k] = true;
+            continue;
+        }
         w->earned[at + k] = w->total[k] - w->before[k], w->gained[k] += w->earned[k + at], w->age[k]++;
         w->fate[at + k] = w->over[k] ? ENDED : w->age[k] >= w->episode ? CUT : LIVED;
         if (w->fate[at + k] != LIVED) end_episode(w, k);
     }
 }
 
-/// Of worlds that were lost in the window nothing is kept.
-static void drop_lost(windows *w)
+/// Counts the steps of worlds that lived, and those that are lost.
+static void count_worlds(windows *w)
 {
     const size_t n = worlds_of(w);
     for (size_t k = 0; k < n; k++) {
-        const bool gone = ctn_tapes_lost(w->tapes, (int)k) >= 0 || isnan(w->total[k]);
-        w->lost += gone;
-        for (size_t d = 0; d < (size_t)w->decisions; d++) {
-            if (gone) w->fate[d * n + k] = NOT_LIVED, w->earned[d * n + k] = 0;
-            w->steps += w->fate[d * n + k] == NOT_LIVED ? 0 : w->hold;
-        }
+        w->blind[k] = w->blind[k] || (w->gradients && ctn_tapes_lost(w->tapes, (int)k) >= 0);
+        w->anew[k] = w->anew[k] || ctn_tapes_frozen(w->tapes, (int)k);
+        w->lost += w->blind[k];
+        for (size_t d = 0; d < (size_t)w->decisions; d++) w->steps += w->fate[d * n + k] == NOT_LIVED ? 0 : w->hold;
     }
 }
 
@@ -219,9 +284,9 @@ ctn_status windows_make(windows *w, const double *parameters, const double *devi
     see(w, w->decisions, ctn_tapes_q(w->tapes, steps), ctn_tapes_v(w->tapes, steps));
     reward_begin(w->reward, w->anew, ctn_tapes_q(w->tapes, 0), ctn_tapes_v(w->tapes, 0));
     reward_end(w->reward, w->total, NULL, w->over);
-    for (size_t k = 0; k < n; k++) w->anew[k] = w->over[k];  // one that ends where it begins earns nothing
+    for (size_t k = 0; k < n; k++) w->anew[k] = w->over[k], w->blind[k] = false;  // one that ends where it begins earns nothing
     for (int d = 0; d < w->decisions; d++) judge(w, d);
-    drop_lost(w);
+    count_worlds(w);
     w->made++;
     return CTN_OK;
 }
@@ -250,7 +315,7 @@ static void pull_policy(pulling *p, int d)
             double by = p->by_u[j] + p->weight[at + k] * w->by.u[at * nu + j];
             if (d + 1 < w->decisions)
                 by += p->weight[at + n + k] * (w->by.next_u[at * nu + j] + w->by.u_before[(at + n) * nu + j]);
-            by = w->fate[at + k] == NOT_LIVED ? 0 : by * half_of(w->law, i);
+            by = w->fate[at + k] == NOT_LIVED || w->blind[k] ? 0 : by * half_of(w->law, i);
             p->by_means[i * n + k] = by;
             p->by_deviation[i] += by * w->noise[(at * out) + i * n + k];
         }
@@ -274,7 +339,7 @@ static void back(void *context, int step, const double *q, const double *v, cons
     bool any = false;
     for (size_t k = 0; k < n && d; k++) {
         const window_fate fate = w->fate[(size_t)(d - 1) * n + k];
-        p->last[k] = fate == CUT || (fate == LIVED && d == w->decisions), any = any || p->last[k];
+        p->last[k] = !w->blind[k] && (fate == CUT || (fate == LIVED && d == w->decisions)), any = any || p->last[k];
     }
     if (any && p->worth) p->worth(p->context, d, p->last, p->by_seen);
     if (d) {  // what was told at the very beginning moves no state before it
@@ -293,21 +358,40 @@ static void back(void *context, int step, const double *q, const double *v, cons
     memset(p->by_u, 0, n * nu * sizeof *p->by_u);
 }
 
+/// Marks worlds that were found to have no gradient on the way back. Returns how many.
+static int mark_blind(windows *w)
+{
+    int found = 0;
+    for (int k = 0; k < w->worlds; k++) {
+        if (w->blind[k] || ctn_tapes_lost(w->tapes, k) < 0) continue;
+        w->blind[k] = true, w->lost++, found++;
+    }
+    return found;
+}
+
 ctn_status windows_pull(windows *w, const double *weight, windows_worth *worth, void *context, double *by_parameters,
                         double *by_deviation, ctn_error *err)
 {
-    const size_t n = worlds_of(w);
+    const size_t n = worlds_of(w), count = (size_t)network_parameters(&w->policy), out = outputs_of(w);
     bool room = true;
-    pulling p = {.w = w, .weight = weight, .worth = worth, .context = context, .by_parameters = by_parameters};
-    p.by_deviation = by_deviation;
-    p.by_u = numbers(n * nu_of(w), &room), p.by_means = numbers(n * outputs_of(w), &room);
+    pulling p = {.w = w, .weight = weight, .worth = worth, .context = context};
+    p.by_parameters = numbers(count, &room), p.by_deviation = numbers(out, &room);
+    p.by_u = numbers(n * nu_of(w), &room), p.by_means = numbers(n * out, &room);
     p.by_seen = numbers(n * inputs_of(w), &room);
     p.by_sensed = numbers(n * (size_t)ctn_model_sensor_numbers(w->model), &room);
     p.by_q = numbers(n * nv_of(w), &room), p.by_v = numbers(n * nv_of(w), &room);
     p.room = numbers(n * (size_t)network_outputs(&w->policy), &room), p.last = calloc(n, sizeof *p.last);
     ctn_status status = room && p.last ? CTN_OK : fail(err, CTN_NO_MEMORY, "not enough memory for gradients of %zu worlds", n);
     const ctn_tapes_hooks hooks = {.back = back, .context = &p};
-    if (status == CTN_OK) status = ctn_tapes_gradient(w->tapes, &hooks, NULL, NULL, err);
+    for (bool again = true; again && status == CTN_OK;) {  // once more without worlds that were lost in the midst of the way
+        memset(p.by_parameters, 0, count * sizeof *p.by_parameters), memset(p.by_deviation, 0, out * sizeof *p.by_deviation);
+        memset(p.by_u, 0, n * nu_of(w) * sizeof *p.by_u);
+        status = ctn_tapes_gradient(w->tapes, &hooks, NULL, NULL, err);
+        again = status == CTN_OK && mark_blind(w) > 0;
+    }
+    for (size_t k = 0; k < count && status == CTN_OK; k++) by_parameters[k] += p.by_parameters[k];
+    for (size_t i = 0; i < out && status == CTN_OK; i++) by_deviation[i] += p.by_deviation[i];
+    free(p.by_parameters), free(p.by_deviation);
     free(p.by_u), free(p.by_means), free(p.by_seen), free(p.by_sensed), free(p.by_q), free(p.by_v), free(p.room), free(p.last);
     return status;
 }

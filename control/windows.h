@@ -19,7 +19,7 @@
 
 /// What became of a world in a decision.
 typedef enum {
-    NOT_LIVED,  // it had come to its end before, or is lost
+    NOT_LIVED,  // it had come to its end before, or was lost before that
     LIVED,
     ENDED,  // lived, and that was the end of its episode: it is not alive, and earns no more
     CUT,    // lived, and that was the end of its time
@@ -59,6 +59,7 @@ typedef struct windows {
     sampled_worlds sampled;
     const double *parameters, *deviation;  // of the policy, in this window
     bool *anew;                            // [worlds] begin with the next window
+    bool *blind;                           // [worlds] have no gradient in this one
     int *age, *begun_age;                  // [worlds] decisions of their episode; when the window began
     double *gained;                        // [worlds] in it
     double *sensed, *outputs, *before, *total, *time;
@@ -66,8 +67,9 @@ typedef struct windows {
     reward_gradients by;  // of what decisions earned, [decisions][worlds][..]
 } windows;
 
-/// Of a scene whose controller is a network. `cfg` must last; gradients: for windows_pull. Errors as of ctn_tapes_create and
-/// reward_open. windows_close is due in any case.
+/// Of a scene whose controller is a network; gradients: for windows_pull. CTN_UNAVAILABLE for sensors that say more than where worlds
+/// are and how they move, and for parameters of targets that the controller does not tell; else as ctn_tapes_create and reward_open.
+/// windows_close is due in any case. `cfg` gets the parameters that the scene draws.
 ctn_status windows_open(windows *w, const ctn_scene *scene, const ctn_model *model, ctn_batch_config *cfg, int hold,
                         int decisions, int episode, bool gradients, ctn_error *err);
 void windows_close(windows *w);
@@ -78,7 +80,7 @@ ctn_status windows_make(windows *w, const double *parameters, const double *devi
 /// The way back through the window made last, steps and all: adds to by_parameters and by_deviation the gradient of
 /// sum of weight[d][world] times what was earned + worth of the last state that each world saw. worth: adds to by_seen
 /// [inputs][worlds] the gradient of that by what was seen after decision `d`, of the worlds whose last one that is (last [worlds]).
-/// room: [network_outputs + inputs + outputs][worlds]. Of worlds that are lost on the way, fate becomes NOT_LIVED.
+/// Worlds that are `blind`, or found to be on the way, are left out, and counted as lost.
 typedef void windows_worth(void *context, int d, const bool *last, double *by_seen);
 ctn_status windows_pull(windows *w, const double *weight, windows_worth *worth, void *context, double *by_parameters,
                         double *by_deviation, ctn_error *err);

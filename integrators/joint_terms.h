@@ -46,8 +46,8 @@ typedef struct {
 
 /// Increments near half a turn or more are ambiguous: the poses of bodies do not see whole turns. A ball's coordinates do not
 /// either; those of a hinge do, and where its spring, limit or servo stores energy by them, a step that turns it further would
-/// take energy from nowhere. So would one of a wheel that is driven: where its torque turns it by more than a radian from rest, poses
-/// have no answer but a turn further on, and dampers see that turn in every step that follows.
+/// take energy from nowhere. So would one of a wheel that is driven: where its torque turns it by more than a radian from rest,
+/// poses have no answer but a turn further on, and dampers see that turn in every step that follows.
 #define HALF_TURN 3.1
 FN bool winds(const lane_body *b)
 {

@@ -34,6 +34,7 @@ typedef struct {
     position_state chord;  // after a step of one stage, before its rates were made those of a rigid motion
     state_bar chord_bar, fresh_bar;
     real *q_bar, *v_bar, *tau_bar;  // [nv]
+    real *untouched;                // [ncontrol + nwound + nv] what lanes beside those that look for their old point had gathered
     mask fresh, found;              // lanes that look for their old point, and those that have found it
     alpha_adjoint alpha;
     bool staged, projected, by_alpha;  // which of these the step at hand is
@@ -264,6 +265,18 @@ KERNEL void projection_pullback(const lane_model *m, const position_state *befor
     position_output_pullback(m, before, q_bar, v_bar, A, before_bar);
 }
 
+/// What all lanes have gathered by targets, integral terms and bristles, kept; or (back) put back where `found` says no.
+FN void keep_gathered(const lane_model *m, real *kept, bool back, mask found)
+{
+    real *const gathered[] = {m->by_target, m->by_wound, m->by_bent};
+    const int count[] = {m->ncontrol, m->nwound, m->nv};
+    for (int p = 0; p < 3; p++)
+        for (int k = 0; k < count[p] && gathered[p]; k++, kept++) {
+            if (back) gathered[p][k] = sel(found, gathered[p][k], *kept);
+            else *kept = gathered[p][k];
+        }
+}
+
 /// Gradients by the old point, in before_bar, are by q, V and rates where that point was found from these.
 KERNEL void fresh_pullback(const lane_model *m, ladder_adjoint *A, const state_bar *before_bar, real *tau_bar)
 {
@@ -274,7 +287,9 @@ KERNEL void fresh_pullback(const lane_model *m, ladder_adjoint *A, const state_b
     if (any_of(A->found)) {
         stage_bar bar;
         bar.q = add->q, bar.rate = add->v, bar.V = add->V, bar.tau = A->tau_bar;
+        keep_gathered(m, A->untouched, false, A->found);
         old_pullback(m, &A->first, before_bar->old_rate, before_bar->old, &bar);
+        keep_gathered(m, A->untouched, true, A->found);
     }
     for (int k = 0; k < m->nv; k++) {
         real *old = &before_bar->old_rate[k];

@@ -267,9 +267,10 @@ KERNEL void face_contacts(const lane_model *m, solve *W, mask where)
     }
 }
 
-/// The guess d [nv] of a body on a ball joint that spins, in the lanes `where`: as its axes R go on to those of its frames, since rates
-/// do not count whole turns. What links carry that turn themselves goes on by its rates, below a radian: they know how it is carried,
-/// and a guess that is off by that costs an iteration, or, at small steps, none, and then the motion drifts by what is left.
+/// The guess d [nv] of a body on a ball joint that spins, in the lanes `where`: as its axes R go on to those of its frames, since
+/// rates do not count whole turns. What links carry that turn themselves goes on by its rates, below a radian: they know how it
+/// is carried, and a guess that is off by that costs an iteration, or, at small steps, none, and then the motion drifts by what
+/// is left.
 FN void guess_ball(const lane_body *b, mat3 R, mat3 to, mask where, real *d)
 {
     if (b->kind != JOINT_BALL || !spins(b)) return;

@@ -49,9 +49,9 @@ typedef struct {
     vec3 way;      // the integral of the angular velocity, world axes
 } turned_frame;
 
-/// How a step of one stage sees what spins. After FRAMED has found nothing, or energy from nowhere, as couples may make it: BRAKED,
-/// whose wheels have their whole couple, which takes energy away, and whose tops go by chords; then chords for all that have couples:
-/// of others frames make no energy, and a fast wheel would lose all of its speed in one such step.
+/// How a step of one stage sees what spins. After FRAMED has found nothing, or energy from nowhere, as couples may make it:
+/// BRAKED, whose wheels have their whole couple, which takes energy away, and whose tops go by chords; then chords for all that
+/// have couples: of others frames make no energy, and a fast wheel would lose all of its speed in one such step.
 typedef enum { FRAMED, BRAKED, BY_CHORDS } frame_mode;
 
 /// What a body is seen from in a step of one stage: at its end.

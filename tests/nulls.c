@@ -474,6 +474,7 @@ static void tapes_of_worlds(void)
     STATUS("hooks", ctn_tapes_gradient, r, NULL, x, x, err);
     ck_assert_int_eq(ctn_tapes_gradient(r, &hooks, NULL, NULL, err), CTN_OK);
     NUMBER(-1, ctn_tapes_lost, NULL, 0);
+    NUMBER(CTN_RUNNING, ctn_tapes_frozen, NULL, 0);
     NUMBER(NULL, ctn_tapes_q, NULL, 0);
     NUMBER(NULL, ctn_tapes_v, NULL, 0);
     UNDEFINED(ctn_tapes_time, NULL, 0, 0);

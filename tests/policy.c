@@ -337,6 +337,35 @@ START_TEST(fates)
 }
 END_TEST
 
+/// A world that freezes in the window: before its end nothing of it is kept, after it all; it begins anew, others are as without it.
+START_TEST(freezes)
+{
+    enum { WORLDS = 6, DECISIONS = 10 };
+    char *const text = pendulum("method: ppo, worlds: 6", _i ? "  - {term: alive, link: tip, above: -0.25, weight: 1}\n" : "");
+    ctn_scene *const scene = parse(text);
+    ctn_error err;
+    ctn_model *const model = ctn_model_create(scene, &err);
+    ctn_batch_config cfg = ctn_scene_config(scene);
+    cfg.worlds = WORLDS, cfg.method = CTN_RK4;
+    windows w;
+    ck_assert(windows_open(&w, scene, model, &cfg, 2, DECISIONS, DECISIONS, false, &err) == CTN_OK);
+    double p[200] = {[8 * 3] = 20};  // all that there is of torque, which is as good as without end
+    const double deviation = 0;
+    w.law->range[0][0] = -1e-3, w.law->range[0][1] = 1e9;
+    ck_assert(windows_make(&w, p, &deviation, &err) == CTN_OK);
+    for (int k = 0; k < WORLDS; k++) {
+        ck_assert(ctn_tapes_frozen(w.tapes, k) != CTN_RUNNING && w.anew[k]);
+        for (int d = 0; d < DECISIONS && !_i; d++)
+            ck_assert(w.fate[d * WORLDS + k] == NOT_LIVED && w.earned[d * WORLDS + k] == 0);
+    }
+    if (!_i) ck_assert_int_eq(w.lost, WORLDS);
+    p[8 * 3] = -0.4, w.law->range[0][0] = -6, w.law->range[0][1] = 6;
+    ck_assert(windows_make(&w, p, &deviation, &err) == CTN_OK);
+    for (int k = 0; k < WORLDS; k++) ck_assert(w.fate[k] != NOT_LIVED && ctn_tapes_frozen(w.tapes, k) == CTN_RUNNING);
+    windows_close(&w), ctn_model_free(model), ctn_scene_free(scene), free(text);
+}
+END_TEST
+
 /// Advantages by their definition, as a sum over all later errors.
 START_TEST(generalised_advantages)
 {
@@ -386,18 +415,34 @@ START_TEST(critics)
 }
 END_TEST
 
+/// What does not go is refused by name.
 START_TEST(mistakes)
 {
-    char *const text = pendulum("method: shac", "");
-    char *const at = strstr(text, "joint_velocity");
-    memcpy(at, "joint_force   ", 14);
-    ctn_scene *const scene = parse(text);
+    static const struct {
+        const char *search, *from, *to, *says;
+        double duration;
+        int hold;
+    } bad[] = {{"method: shac", "joint_velocity", "joint_force   ", "'w'", 1.2, 2},
+               {"method: ppo", "joint_velocity", "motor_effort  ", "sensor 'w' (motor_effort)", 1.2, 2},
+               {"method: likelihood, worlds: 1", "", "", "search.worlds: likelihood compares", 1.2, 2},
+               {"method: ppo", "every: 0.04", "every: 0.05", "controller.every", 1.2, 2},
+               {"method: ppo", "", "", "duration: policy gradients need a multiple of 0.04 s", 1.21, 2},
+               {"method: ppo", "every: 0.04", "every: 4   ", "duration: policy gradients need a multiple of 4 s", 1.2, 200},
+               {"method: ppo, noise: 0.5", "q: {a: {uniform: [-0.5, 0.5]}}}", "parameters: {mass_scale: {a: 1}}}", NULL, 1.2, 2},
+               {"method: shac, horizon: 1e20", "", "", NULL, 1.2, 2}};
+    char *const text = pendulum(bad[_i].search, "");
+    char whole[2000] = "", *const at = strstr(text, bad[_i].from);
+    ck_assert(at != NULL);
+    snprintf(whole, sizeof whole, "%.*s%s%s", (int)(at - text), text, bad[_i].to, at + strlen(bad[_i].from));
+    ctn_scene *const scene = parse(whole);
     ctn_error err;
     ctn_model *const model = ctn_model_create(scene, &err);
     const ctn_batch_config cfg = ctn_scene_config(scene);
-    ck_assert(!policy_open(scene, model, &cfg, 1, 2, &err));
-    ck_assert_msg(err.status == CTN_UNAVAILABLE && strstr(err.message, "'w'"), "%s", err.message);
-    ctn_model_free(model), ctn_scene_free(scene), free(text);
+    policy_search *const p = policy_open(scene, model, &cfg, bad[_i].duration, bad[_i].hold, &err);
+    ck_assert((p == NULL) == (bad[_i].says != NULL));
+    ck_assert_msg(p || strstr(err.message, bad[_i].says), "%s", err.message);
+    if (p) step_policy(p, 1);
+    policy_close(p), ctn_model_free(model), ctn_scene_free(scene), free(text);
 }
 END_TEST
 
@@ -412,9 +457,10 @@ int main(void)
     tcase_add_loop_test(c, learns, 0, 3);
     tcase_add_loop_test(c, same_bits, 0, 3);
     tcase_add_test(c, fates);
+    tcase_add_loop_test(c, freezes, 0, 2);
     tcase_add_test(c, generalised_advantages);
     tcase_add_test(c, critics);
-    tcase_add_test(c, mistakes);
+    tcase_add_loop_test(c, mistakes, 0, 8);
     suite_add_tcase(s, c);
     return run_suite(s);
 }

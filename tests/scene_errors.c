@@ -522,6 +522,7 @@ static const struct {
     {TOP("search: {method: ppo, discount: ^1.5, horizon: ^0, critic: ^[4, 4, 4]}"),
      {"search.discount: expected a number of at most 1", "search.horizon: expected a positive number",
       "search.critic: expected the widths of one or two layers"}},
+    {TOP("search: {method: shac, noise: ^3}"), {"search.noise: expected a number from 0.01 to 2, found '3'"}},
 
     // the ground and contact with it
     {TOP("ground: {^file: a.urdf}"), {"ground.file: unknown key; a ground has: height, normal"}},

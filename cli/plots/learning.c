@@ -55,13 +55,12 @@ static int read_table(const char *path, table *t)
     if (!csv) return status_error(&err, "");
     const int64_t rows = csv_table_rows(csv);
     int status = EXIT_OK;
-    for (int k = 0; k < TABLE_COLUMNS && status == EXIT_OK; k++)
+    for (int k = 0; k < TABLE_DRAWN && status == EXIT_OK; k++)
         if (!csv_table_has(csv, k)) status = usage_error("%s: has no column '%s'", path, search_table_columns[k]);
     if (status == EXIT_OK && !rows) status = usage_error("%s: has no generation yet", path);
     if (status == EXIT_OK && rows > 100000000) status = usage_error("%s: has more rows than can be drawn", path);
     t->rows = (int)rows;
-    if (status == EXIT_OK && !(t->x = malloc((size_t)rows * TABLE_COLUMNS * sizeof *t->x)))
-        status = run_error("not enough memory");
+    if (status == EXIT_OK && !(t->x = malloc((size_t)rows * TABLE_COLUMNS * sizeof *t->x))) status = run_error("not enough memory");
     if (status == EXIT_OK && csv_table_read(csv, 0, t->rows, t->x, &err) != CTN_OK) status = status_error(&err, "");
     csv_table_close(csv);
     return status;

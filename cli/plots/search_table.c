@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const search_table_columns[TABLE_COLUMNS] = {"generation", "evaluations", "best", "mean", "worst", "sigma", "lost", "steps"};
+const char *const search_table_columns[TABLE_COLUMNS] = {"generation", "evaluations", "best", "mean",
+                                                         "worst",      "sigma",       "lost", "steps"};
 
 /// Copies rows of generations up to `done`; a line that a killed search began is left behind, and so is what is no such row.
 static void copy_rows(FILE *from, FILE *to, long done)
@@ -41,7 +42,7 @@ FILE *search_table_open(const char *path, long done)
 bool search_table_add(FILE *table, const char *path, const search_state *x)
 {
     if (!isfinite(x->best) || !isfinite(x->mean)) return true;
-    fprintf(table, "%ld,%ld,%.17g,%.17g,%.17g,%.17g,%ld,%ld\n", x->generation, x->evaluations, x->best, x->mean, x->worst, x->sigma,
-            x->lost, x->steps);
+    fprintf(table, "%ld,%ld,%.17g,%.17g,%.17g,%.17g,%ld,%ld\n", x->generation, x->evaluations, x->best, x->mean, x->worst,
+            x->sigma, x->lost, x->steps);
     return (!fflush(table) && !ferror(table)) || (run_error("%s: cannot be written: %s", path, strerror(errno)), false);
 }

@@ -14,7 +14,8 @@ enum {
     TABLE_WORST,
     TABLE_SIGMA,  // deviation of noise, likewise
     TABLE_LOST,
-    TABLE_STEPS,  // of all worlds
+    TABLE_DRAWN,                // columns that plots know
+    TABLE_STEPS = TABLE_DRAWN,  // of all worlds
     TABLE_COLUMNS
 };
 extern const char *const search_table_columns[TABLE_COLUMNS];

@@ -3,7 +3,8 @@
 ///
 /// In each step a program is asked what motors are told and which forces act, and hears on the way back how the scalar changes with
 /// both, so that it can go back through what it had computed them from. Each world has the bits of a `ctn_tape` that is told the
-/// same. Arrays of worlds are [worlds][..]; gradients by q are in tangent coordinates, laid out as v (catena/derivatives.h).
+/// same and does not go along its links. Arrays of worlds are [worlds][..]; gradients by q are in tangent coordinates, laid out as v
+/// (catena/derivatives.h).
 #ifndef CATENA_TAPES_H
 #define CATENA_TAPES_H
 
@@ -48,7 +49,7 @@ CTN_API ctn_status ctn_tapes_set_parameters(ctn_tapes *tapes, const double *valu
 /// and v [worlds][nv], at time 0; the others go on from where the last run ended, with all that methods carry. Before the first run
 /// all are at the start of the model. A world that freezes, or, with gradients, has a step that had to be halved, is lost: it has no
 /// gradient in this run, and ctn_tapes_lost tells. Returns CTN_OK, also with lost worlds; CTN_BAD_ARGUMENT for states, targets or forces that are not
-/// finite; CTN_INTERRUPTED if cfg->interrupt ended it: then nothing is recorded, and worlds have to begin anew.
+/// finite, CTN_INTERRUPTED if cfg->interrupt ended it: then nothing is recorded, and worlds have to begin anew.
 CTN_API ctn_status ctn_tapes_run(ctn_tapes *tapes, int steps, const double *q, const double *v, const bool *begin,
                                  const ctn_tapes_hooks *hooks, ctn_error *err);
 
@@ -60,6 +61,9 @@ CTN_API ctn_status ctn_tapes_gradient(ctn_tapes *tapes, const ctn_tapes_hooks *h
 
 /// In which step of the run a world was lost, 0 .. steps - 1; -1: it was not.
 CTN_API int ctn_tapes_lost(const ctn_tapes *tapes, int world);
+
+/// Whether a world is frozen, and why (catena/batch.h): one that is lost may only have had a step in halves, and goes on well.
+CTN_API ctn_freeze ctn_tapes_frozen(const ctn_tapes *tapes, int world);
 
 /// States after `step` steps of the run that is recorded, 0 .. steps: q [worlds][nq], v [worlds][nv], valid until the next run; NULL
 /// if that is not recorded. Of lost worlds what they had.

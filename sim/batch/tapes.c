@@ -48,7 +48,7 @@ static double *numbers(size_t n) { return calloc(n + 1, sizeof(double)); }
 static size_t own_bytes(const ctn_tapes *t)
 {
     const size_t steps = (size_t)t->capacity, state = t->flat + t->nq + t->nv + 1, told = t->nu + t->nv;
-    return worlds_of(t) * ((steps + 1) * state + (steps + 2) * told + t->bar + 3 * t->nv) * sizeof(double) +
+    return worlds_of(t) * ((steps + 1) * state + (steps + 2) * told + t->bar + 4 * t->nv + t->nu) * sizeof(double) +
            worlds_of(t) * (sizeof *t->begun + sizeof *t->lost + sizeof *t->stats);
 }
 
@@ -123,6 +123,11 @@ size_t ctn_tapes_bytes(const ctn_tapes *t) { return t ? own_bytes(t) + ctn_batch
 int ctn_tapes_lost(const ctn_tapes *t, int world)
 {
     return t && t->steps && world >= 0 && world < t->batch->cfg.worlds ? t->lost[world] : -1;
+}
+
+ctn_freeze ctn_tapes_frozen(const ctn_tapes *t, int world)
+{
+    return t && world >= 0 && world < t->batch->cfg.worlds ? (ctn_freeze)t->batch->clocks[world].frozen : CTN_RUNNING;
 }
 
 static bool is_recorded(const ctn_tapes *t, int step) { return t && t->steps && step >= 0 && step <= t->steps; }

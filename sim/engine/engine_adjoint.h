@@ -135,6 +135,7 @@ static ladder_adjoint layout_ladder(const lane_model *m, const ctn_batch_config 
     if (is_alpha(cfg)) w.alpha = layout_alpha_adjoint(m, cfg, a);
     if (stages_of(cfg) > 1) w.more = layout_stage_adjoint(m, stages_of(cfg), a);
     if (carries_old(cfg)) w.first = layout_stage_adjoint(m, 3, a), w.fresh_bar = layout_bar(m, cfg, a);
+    if (carries_old(cfg)) w.untouched = TAKE(a, (size_t)m->ncontrol + (size_t)m->nwound + nv, real);
     return w;
 }
 

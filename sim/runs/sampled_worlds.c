@@ -15,9 +15,9 @@ ctn_status sampled_worlds_open(sampled_worlds *x, const ctn_scene *scene, const 
     *x = (sampled_worlds){.scene = scene, .model = model, .path = path};
     x->parameter_count = cfg->parameter_count = ctn_scene_parameters(scene, model, NULL);
     const size_t own = (size_t)x->parameter_count;
-    x->parameters = malloc(own * sizeof *x->parameters + 1), x->values = malloc(n * own * sizeof *x->values + 1);
-    x->q = malloc(n * nq * sizeof *x->q + 1), x->v = malloc(n * nv * sizeof *x->v + 1);
-    x->tau = malloc(n * nv * sizeof *x->tau + 1);
+    x->parameters = calloc(own + 1, sizeof *x->parameters), x->values = calloc(n * own + 1, sizeof *x->values);
+    x->q = calloc(n * nq + 1, sizeof *x->q), x->v = calloc(n * nv + 1, sizeof *x->v);
+    x->tau = calloc(n * nv + 1, sizeof *x->tau);
     if (!x->parameters || !x->values || !x->q || !x->v || !x->tau) return fail(err, CTN_NO_MEMORY, "not enough memory");
     ctn_scene_parameters(scene, model, x->parameters);
     cfg->parameters = x->parameters;

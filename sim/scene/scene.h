@@ -212,6 +212,9 @@ typedef struct scene_controller {
     scene_place at, found;    // where it begins; where its parameters do, line 0: nowhere
 } scene_controller;
 
+#define LEAST_NOISE 0.01  // of a policy, of half a range
+#define MOST_NOISE 2.0
+
 /// `search:` (sim/scene/scene_search.c). Methods but the first are policy gradients.
 typedef enum search_method { SEARCH_CMA, SEARCH_LIKELIHOOD, SEARCH_PPO, SEARCH_SHAC } search_method;
 typedef struct scene_search {

@@ -111,6 +111,8 @@ static bool read_gradients(source *s, const node *const *v, scene_search *to)
         ok = bad_value(s, v[SEARCH_KEY_DISCOUNT], "expected a number of at most 1, found %s", found(v[SEARCH_KEY_DISCOUNT]).text);
     if (v[SEARCH_KEY_RATE]) ok = read_number(s, v[SEARCH_KEY_RATE], POSITIVE, &to->rate) && ok;
     if (v[SEARCH_KEY_NOISE]) ok = read_number(s, v[SEARCH_KEY_NOISE], POSITIVE, &to->noise) && ok;
+    if (v[SEARCH_KEY_NOISE] && ok && !(to->noise >= LEAST_NOISE && to->noise <= MOST_NOISE))
+        ok = bad_value(s, v[SEARCH_KEY_NOISE], "expected a number from 0.01 to 2, found %s", found(v[SEARCH_KEY_NOISE]).text);
     if (v[SEARCH_KEY_HORIZON]) ok = read_number(s, v[SEARCH_KEY_HORIZON], POSITIVE, &to->horizon) && ok;
     if (v[SEARCH_KEY_CRITIC]) {
         to->critic[0] = to->critic[1] = 0;
