@@ -175,7 +175,7 @@ ctn_batch *batch_create(const ctn_model *model, const ctn_batch_config *cfg, boo
     if (!engine || (own_models && !own)) return NULL;
     ctn_batch *const batch = calloc(1, sizeof *batch);
     if (batch) {
-        batch->model = model, batch->engine = engine, batch->cfg = *cfg, batch->parameters = batch->listed = own;
+        batch->told = told, batch->model = model, batch->engine = engine, batch->cfg = *cfg, batch->parameters = batch->listed = own;
         batch->device = device_worlds ? device_find(on_device, err) : NULL;
         batch->cfg.engine = on_device ? on_device : lanes->name;
         batch->cfg.parallel = parallel;

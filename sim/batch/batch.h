@@ -71,6 +71,7 @@ struct ctn_batch {
     world_fall *falls;    // [worlds], of those that are frozen
     double *tau;          // [worlds][nv]
     bool forced;
+    bool told;                       // by who made it (batch_create): statistics are without energies
     bool fitted;                     // the coefficients of ctn_batch_dense are those of the last step
     parameters *parameters;          // NULL: worlds have neither parameters nor wrenches of their own
     parameters *listed;              // those that the batch was made with, whose list the configuration has
@@ -94,7 +95,7 @@ struct ctn_batch {
 };
 
 /// As ctn_batch_create. told: motors of worlds are told by who made it, between steps (engine->model_tell, of the lanes of a block),
-/// and not by the model's controller; what a block is told holds until its constants change.
+/// and not by the model's controller; what a block is told holds until its constants change. Statistics are without energies, which cost.
 ctn_batch *batch_create(const ctn_model *model, const ctn_batch_config *cfg, bool told, ctn_error *err);
 
 enum { DEVICE_CHUNK = 1024 };  // worlds whose states are looked at on the CPU at a time

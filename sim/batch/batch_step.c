@@ -47,6 +47,8 @@ static void keep_worlds(const ctn_batch *batch, bool back)
 /// Whether a call asks the caller's function for forces.
 static bool asks(const ctn_run *run) { return run->control || run->sensed; }
 
+static bool wants_energy(const stepping *job) { return job->stats && !job->batch->told; }
+
 static int horizon_of(const stepping *job, int world) { return job->run.horizon ? job->run.horizon[world] : job->run.steps; }
 
 /// Of a frozen world: where that was.
@@ -128,10 +130,10 @@ static void advance_block(const stepping *job, int thread, int b, int at, int co
     for (int l = 0; l < worlds; l++) time[l] = time_after(batch, first + l, at ? &total[l] : NULL);
     if (late) batch_sensing_note(batch, thread, b, time, NULL);
     if (batch->along) {
-        batch_along_step(batch, thread, b, clock[0], forced ? tau[0] : NULL, steps[0], job->stats != NULL, part);
+        batch_along_step(batch, thread, b, clock[0], forced ? tau[0] : NULL, steps[0], wants_energy(job), part);
     } else
         batch->engine->step(lanes_of(batch, b), &batch->cfg, state_of(batch, b), work_of(batch, thread), clock,
-                            forced ? tau : NULL, steps, job->stats != NULL, worlds, part, &batch->use[thread]);
+                            forced ? tau : NULL, steps, wants_energy(job), worlds, part, &batch->use[thread]);
     for (int l = 0; l < worlds; l++) batch_sensing_step(batch, first + l, part[l].steps, forced ? tau[l] : NULL);
     for (int l = 0; l < worlds && late; l++) {
         const ctn_step_stats made = {.steps = (at ? total[l].steps : 0) + part[l].steps};

@@ -319,6 +319,15 @@ static double *row_of(const ctn_tapes *t, int thread, int lane)
     return t->rows + ((size_t)thread * MOST_LANES + (size_t)lane) * t->row_size;
 }
 
+/// Whether the scalar has anything of the state in hand of these worlds by itself.
+static bool asks_of(const ctn_tapes *t, int first, int count)
+{
+    const size_t at = (size_t)first * t->nv;
+    for (size_t k = 0; k < (size_t)count * t->nv; k++)
+        if (t->by_q[at + k] != 0 || t->by_v[at + k] != 0) return true;
+    return false;
+}
+
 /// A block goes back: the gradient by the state after job->step steps becomes that by the one before, and there are those by what
 /// was told in between.
 static void back_block(void *context, int thread, int b)
@@ -348,9 +357,11 @@ static void back_block(void *context, int thread, int b)
         own[l] = row_of(t, thread, l), by_tau[l] = own[l] + t->bar, by_u[l] = by_tau[l] + t->nv;
     }
     if (t->nu) tell_block(t, b, u_at(t, k - 1), which);
-    g->adjoint_output(lanes_of(batch, b), &batch->cfg, work, count, after, by_q, by_v, own);
-    for (int l = 0; l < count; l++)
-        for (size_t j = 0; j < t->bar && waits[l]; j++) t->g[(size_t)(first + l) * t->bar + j] += own[l][j];
+    if (asks_of(t, first, count)) {
+        g->adjoint_output(lanes_of(batch, b), &batch->cfg, work, count, after, by_q, by_v, own);
+        for (int l = 0; l < count; l++)
+            for (size_t j = 0; j < t->bar && waits[l]; j++) t->g[(size_t)(first + l) * t->bar + j] += own[l][j];
+    }
     const int ways = tape_ways(g, batch->model, &batch->cfg);
     for (int way = 0; way < ways && left; way++) {
         g->adjoint_prepare(lanes_of(batch, b), &batch->cfg, work, time, batch->cfg.dt, way, before, after, tau, made);
