@@ -291,11 +291,10 @@ END_TEST
 /// A slope as a field of heights, of 41 by 2 at every half metre, or a level one that is turned.
 static ctn_model *slope_of_heights(bool turned)
 {
-    char text[3000] = "catena: 1\nterrain: {size: [20, 10], heights: [[", row[2000] = "";
+    char text[6000], row[2000] = "", turn[60] = "";
     for (int k = 0; k < 41; k++) sprintf(row + strlen(row), "%s%.17g", k ? ", " : "", turned ? 0 : -tan(SLOPE) * 0.5 * (k - 20));
-    sprintf(text + strlen(text), "%s], [%s]]", row, row);
-    if (turned) sprintf(text + strlen(text), ", euler: [0, %.17g, 0]", SLOPE);
-    strcat(text, "}\n" BALL);
+    if (turned) snprintf(turn, sizeof turn, ", euler: [0, %.17g, 0]", SLOPE);
+    snprintf(text, sizeof text, "catena: 1\nterrain: {size: [20, 10], heights: [[%s], [%s]]%s}\n" BALL, row, row, turn);
     return model_of(text);
 }
 
