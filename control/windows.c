@@ -47,13 +47,6 @@ static bool make_room(windows *w)
     return room && w->fate && w->anew && w->blind && w->gone && w->over && w->age && w->begun_age;
 }
 
-static network policy_of(const model_controller *law)
-{
-    network n = {.inputs = law->inputs, .layers = law->layers, .bounded = law->type == CONTROLLER_TANH};
-    for (int l = 0; l < n.layers; l++) n.width[l] = law->width[l];
-    return n;
-}
-
 /// What sensors say of q and v alone: forces, accelerations and contact are as motors are told and worlds remember.
 static bool is_of_state(ctn_sensor_type type)
 {
@@ -111,7 +104,7 @@ ctn_status windows_open(windows *w, const ctn_scene *scene, const ctn_model *mod
     const model_controller *const law = model->controller;
     *w = (windows){.scene = scene, .model = model, .law = law, .worlds = cfg->worlds, .hold = hold, .dt = cfg->dt};
     w->decisions = decisions, w->episode = episode, w->gradients = gradients, w->seed = (uint64_t)scene->search.seed;
-    w->policy = policy_of(law);
+    w->policy = law->net;
     ctn_status status = gradients ? ctn_sensors_have_gradients(model, law->sensed, law->sensors, err) : CTN_OK;
     if (status == CTN_OK) status = sampled_worlds_open(&w->sampled, scene, model, scene->path, cfg->worlds, cfg, err);
     if (status == CTN_OK) status = check_model(w, err);

@@ -9,7 +9,7 @@
 #ifndef CATENA_CONTROL_WINDOWS_H
 #define CATENA_CONTROL_WINDOWS_H
 
-#include "control/network.h"
+#include "control/learning.h"
 #include "control/reward.h"
 #include "sim/model/controller.h"
 #include "sim/runs/sampled_worlds.h"

@@ -1,6 +1,6 @@
 /// Policy gradients: networks against differences, the way back through windows against differences of windows, learning.
 #include "control/critic.h"
-#include "control/network.h"
+#include "control/learning.h"
 #include "control/policy.h"
 #include "control/windows.h"
 #include "tests/suite.h"

@@ -1,6 +1,7 @@
 /// Searches for controllers: what they find, that they go on with the same bits, and what they refuse.
 #include "control/search.h"
 #include "tests/command.h"
+#include "tests/slider.h"
 #include "tests/suite.h"
 
 #include <catena/catena.h>
@@ -9,15 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/// A slider on a servo, that is to be at 0.3 m in the end, and to have gone there with little effort.
-#define SLIDER                                                                                                                   \
-    "catena: 1\ngravity: [0, 0, 0]\nlinks:\n"                                                                                    \
-    "  - {name: a, joint: {type: prismatic, axis: [1, 0, 0], damping: 1}, mass: 1, inertia: [1, 1, 1, 0, 0, 0]}\n"               \
-    "motors: [{joint: a, type: position, kp: 50, kd: 10}]\n"                                                                     \
-    "integrator: {method: radau, dt: 0.02}\nduration: 1\n"
-#define SPLINE "controller: {type: spline, knots: 3, period: 4, range: [-1, 1], every: 0.04}\n"
-#define REACH "reward: [{term: reach, link: a, target: [0.3, 0, 0], weight: -1}]\n"
 
 static ctn_scene *parse(const char *text)
 {
@@ -127,8 +119,6 @@ START_TEST(writes_no_scene_that_it_would_spoil)
 END_TEST
 
 // ---- bits
-
-#define SAMPLED "sample: {v: {a: {normal: [0, 0.3]}}, parameters: {mass_scale: {a: {uniform: [0.8, 1.2]}}}}\n"
 
 /// Engines, threads, and a pause with a checkpoint make no difference.
 START_TEST(same_bits)

@@ -93,38 +93,20 @@ void controller_clock(const model_controller *c, double time, double says[CLOCK_
     angles_of(1, &angle, &says[0], &says[1]);
 }
 
-/// b + W x of a layer, and where its parameters end.
-static const double *through_layer(const double *p, int in, const double *x, int out, double *y)
-{
-    for (int i = 0; i < out; i++) {
-        double sum = *p++;
-        for (int j = 0; j < in; j++) sum += *p++ * x[j];
-        y[i] = sum;
-    }
-    return p;
-}
-
+/// room: the inputs, then what layers say.
 static void tell_network(const model_controller *c, const double *p, double time, const double *sensors, double *u, double *room)
 {
-    int in = c->inputs;
-    double *x = room;
-    for (int j = 0; j < c->sensors; j++) x[j] = sensors[c->sensed[j]] / c->scale[j];
-    if (c->clock > 0) controller_clock(c, time, x + c->sensors);
-    for (int l = 0; l < c->layers; x += in, in = c->width[l++]) {
-        double *const y = x + in;
-        p = through_layer(p, in, x, c->width[l], y);
-        for (int i = 0; i < c->width[l] && c->type == CONTROLLER_TANH; i++) y[i] = controller_tanh(y[i]);
-    }
+    for (int j = 0; j < c->sensors; j++) room[j] = sensors[c->sensed[j]] / c->scale[j];
+    if (c->clock > 0) controller_clock(c, time, room + c->sensors);
+    network_forward(&c->net, p, 1, room, room + c->inputs);
+    const double *const says = network_says(&c->net, 1, room + c->inputs);
     for (int i = 0; i < c->outputs; i++) {
         const double lo = c->range[i][0], hi = c->range[i][1];
-        u[c->target[i]] = (lo + hi) / 2 + (hi - lo) / 2 * x[i];
+        u[c->target[i]] = (lo + hi) / 2 + (hi - lo) / 2 * says[i];
     }
 }
 
-static size_t room_of(const model_controller *c)
-{
-    return (size_t)c->inputs + (size_t)c->width[0] + (size_t)c->width[1] + (size_t)c->width[2];
-}
+static size_t room_of(const model_controller *c) { return (size_t)c->inputs + (size_t)network_outputs(&c->net); }
 
 static void tell(const model_controller *c, const double *p, double time, const double *sensors, double *u, double *room)
 {

@@ -74,8 +74,8 @@ uint64_t model_constants(const ctn_model *m)
     }
     const model_controller *const c = m->controller;
     if (c) {
-        const double n[] = {c->type,     c->outputs,  c->inputs, c->count,  c->layers, c->width[0],
-                            c->width[1], c->knots,    c->period, c->ramp,   c->every,  c->clock};
+        const double n[] = {c->type,         c->outputs, c->inputs, c->count, c->net.layers, c->net.width[0],
+                            c->net.width[1], c->knots,   c->period, c->ramp,  c->every,      c->clock};
         h = hash_numbers(h, n, sizeof n / sizeof *n);
         for (int i = 0; i < c->outputs; i++) h = hash_numbers(h, (double[]){c->target[i], c->range[i][0], c->range[i][1]}, 3);
         for (int i = 0; i < c->outputs && c->legs; i++) h = hash_numbers(h, (double[]){c->leg[i], c->joint[i], c->sign[i]}, 3);

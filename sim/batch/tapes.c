@@ -201,7 +201,7 @@ static void begin_block(void *context, int thread, int b)
         g->flatten(lanes_of(batch, b), &batch->cfg, state_of(batch, b), l, false, old + (size_t)l * flat);
     }
     if (like < 0) return;
-    for (int l = 0; l < g->lanes; l++) {  // lanes that do not begin are set like one that does, for now
+    for (int l = 0; l < g->lanes; l++) {  // lanes that do not begin are set like one that does, and put back below
         const size_t w = (size_t)(first + (l < count && t->begun[first + l] ? l : like));
         q[l] = job->q + w * t->nq, v[l] = job->v + w * t->nv;
     }

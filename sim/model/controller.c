@@ -49,8 +49,8 @@ static void look_within(model_controller *c, int k, double lo, double hi, double
 static void look_for_weights(model_controller *c)
 {
     int width = c->inputs, k = 0;
-    for (int l = 0; l < c->layers; width = c->width[l++])
-        for (int i = 0; i < c->width[l]; i++)
+    for (int l = 0; l < c->net.layers; width = c->net.width[l++])
+        for (int i = 0; i < c->net.width[l]; i++)
             for (int j = 0; j <= width; j++, k++)
                 c->bounds[k][0] = -INFINITY, c->bounds[k][1] = INFINITY, c->start[k] = 0, c->sigma[k] = 1 / sqrt(width + 1.0);
 }
@@ -116,23 +116,13 @@ bool compile_controller(ctn_model *m, const ctn_scene *scene)
     list_outputs(m, s, c), list_inputs(m, s, c);
     c->clock = s->clock, c->inputs = c->sensors + (c->clock > 0 ? CLOCK_NUMBERS : 0);
     if (c->legs) list_legs(m, s, c);
-    for (; c->layers < 2 && s->hidden[c->layers]; c->layers++) c->width[c->layers] = s->hidden[c->layers];
-    c->width[c->layers++] = c->outputs;
+    network *const net = &c->net;
+    *net = (network){.inputs = c->inputs, .bounded = c->type == CONTROLLER_TANH};
+    for (int l = 0; l < 2 && s->hidden[l]; l++) net->width[net->layers++] = s->hidden[l];
+    net->width[net->layers++] = c->outputs;
     look_for(s, c);
     if (s->parameters) memcpy(c->start, s->parameters, (size_t)c->count * sizeof *c->start);
     return true;
-}
-
-/// tanh x = 1 - 2/(exp(2 x) + 1), of operations alone whose bits are the same everywhere: exp(y) = 2^k exp(y - k ln 2) by its
-/// series, to 1e-16 of 1.
-double controller_tanh(double x)
-{
-    static const double ln2[2] = {0x1.62e42fefa3800p-1, 0x1.ef35793c76730p-45};  // in two parts
-    const double y = fmin(2 * fabs(x), 40), k = floor(y / ln2[0] + 0.5), r = (y - k * ln2[0]) - k * ln2[1];
-    double sum = 1;
-    for (int n = 16; n > 0; n--) sum = 1 + sum * r / n;
-    const double t = 1 - 2 / (ldexp(sum, (int)k) + 1);
-    return x < 0 ? -t : x >= 0 ? t : x;
 }
 
 void free_controller_of(ctn_model *m)

@@ -14,6 +14,7 @@
 #define CATENA_SIM_CONTROLLER_H
 
 #include "dynamics/model.h"
+#include "sim/model/network.h"
 #include "sim/scene/scene.h"
 
 typedef struct model_controller {
@@ -25,7 +26,7 @@ typedef struct model_controller {
     int *sensed;                 // [sensors], which number of all sensors
     double *scale;               // [sensors]
     double clock;                // Hz; 0: there is none
-    int layers, width[3];        // of neurons; the last one is the outputs
+    network net;                 // of inputs and outputs
     int legs, *leg, *joint;      // of a gait: [outputs], which of the legs, and which of a leg's numbers
     double *sign, *phases;       // [outputs] -1: mirrored; [legs], NULL: they are looked for
     int knots;
@@ -40,8 +41,5 @@ bool compile_controller(ctn_model *m, const ctn_scene *scene);
 void free_controller_of(ctn_model *m);
 
 enum { CLOCK_NUMBERS = 2 };  // that a clock says: sine and cosine of its turns
-
-/// The tanh of its networks: the same bits everywhere.
-double controller_tanh(double x);
 
 #endif

@@ -1,50 +1,10 @@
-#include "control/network.h"
+#include "control/learning.h"
 
 #include "sim/base/random.h"
-#include "sim/model/controller.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-int network_parameters(const network *n)
-{
-    int count = 0;
-    for (int l = 0, in = n->inputs; l < n->layers; in = n->width[l++]) count += n->width[l] * (in + 1);
-    return count;
-}
-
-int network_outputs(const network *n)
-{
-    int count = 0;
-    for (int l = 0; l < n->layers; l++) count += n->width[l];
-    return count;
-}
-
-static bool has_tanh(const network *n, int layer) { return n->bounded || layer < n->layers - 1; }
-
-void network_forward(const network *n, const double *p, int columns, const double *x, double *y)
-{
-    const size_t c = (size_t)columns;
-    for (int l = 0, in = n->inputs; l < n->layers; l++) {
-        for (int i = 0; i < n->width[l]; i++, p += in + 1) {
-            double *const out = y + (size_t)i * c;
-            for (size_t k = 0; k < c; k++) out[k] = p[0];
-            for (int j = 0; j < in; j++) {
-                const double *const row = x + (size_t)j * c;
-                const double w = p[1 + j];
-                for (size_t k = 0; k < c; k++) out[k] += w * row[k];
-            }
-            for (size_t k = 0; k < c && has_tanh(n, l); k++) out[k] = controller_tanh(out[k]);
-        }
-        in = n->width[l], x = y, y += (size_t)in * c;
-    }
-}
-
-const double *network_says(const network *n, int columns, const double *y)
-{
-    return y + (size_t)(network_outputs(n) - n->width[n->layers - 1]) * (size_t)columns;
-}
 
 /// sum of a_k b_k, in eight sums of every eighth, which vectors can make.
 static double dot(const double *a, const double *b, size_t n)
