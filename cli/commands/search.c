@@ -298,16 +298,17 @@ const command command_search = {
     .scenes = true,
     .does = "Finds the parameters of a scene's controller by CMA-ES or a policy gradient.",
     .about = "The scene has a `controller:`, whose parameters are looked for, a `reward:`, of which there is to be as\n"
-             "much as can be, a `duration:`, and perhaps a `search:`. All candidates of a generation are stepped side by\n"
-             "side. The scene that is written has what was found in its controller; run, view, render and rollout open\n"
-             "it. What it earns is told in its own steps and in a tenth of them.\n"
+             "much as can be, a `duration:`, and perhaps a `search:`, which says the method. All candidates of a\n"
+             "generation, or worlds that a policy learns from, are stepped side by side. The scene that is written has\n"
+             "what was found in its controller; run, view, render and rollout open it. What it earns is told in its own\n"
+             "steps and in a tenth of them.\n"
              "Each generation leaves a checkpoint beside the file, FILE.checkpoint, from which --resume goes on with the\n"
              "same bits, also with more --generations, and a row of FILE.csv, of which catena plot draws the learning\n"
              "curve. The defaults of --generations and --seed are those of `search:`.\n"
              "--seeds N searches N times, from --seed on, and writes the best; checkpoints and tables are then called\n"
              "FILE.seed-1.checkpoint, FILE.seed-1.csv and so on.\n"
              "With --reward CMD a process beside says what worlds earn, in the place of `reward:` or besides it.\n"
-             "Processes that mpirun starts (of catena-mpi) share the candidates.\n"
+             "Processes that mpirun starts (of catena-mpi) share the candidates. Both go with CMA-ES alone.\n"
              "Exit status: 0 success; 1 interrupted, or the file could not be written; 2 bad usage or a bad scene.\n",
     .takes = (TAKES_METHOD & ~TAKES(OPT_WORLDS)) | TAKES(OPT_DURATION) | TAKES(OPT_SEED) | TAKES(OPT_SEEDS) |
              TAKES(OPT_GENERATIONS) | TAKES(OPT_RESUME) | TAKES(OPT_REWARD) | TAKES(OPT_OUT) | TAKES(OPT_QUIET),
