@@ -473,6 +473,10 @@ static void tapes_of_worlds(void)
     STATUS("tapes", ctn_tapes_gradient, NULL, &hooks, x, x, err);
     STATUS("hooks", ctn_tapes_gradient, r, NULL, x, x, err);
     ck_assert_int_eq(ctn_tapes_gradient(r, &hooks, NULL, NULL, err), CTN_OK);
+    STATUS("tapes", ctn_tapes_jacobian, NULL, x, x, x, err);
+    ck_assert_int_eq(ctn_tapes_jacobian(r, NULL, NULL, NULL, err), CTN_OK);
+    STATUS("tapes", ctn_tapes_begin_at, NULL, x, err);
+    STATUS("time", ctn_tapes_begin_at, r, NULL, err);
     NUMBER(-1, ctn_tapes_lost, NULL, 0);
     NUMBER(CTN_RUNNING, ctn_tapes_frozen, NULL, 0);
     NUMBER(NULL, ctn_tapes_q, NULL, 0);

@@ -281,6 +281,67 @@ START_TEST(lost)
 }
 END_TEST
 
+/// Linearised runs: a row is the gradient of that coordinate after the last step, to the last bit, of every world that has one.
+START_TEST(linearised)
+{
+    const kind k = kinds[_i];
+    FOR_SEEDS(seed, 3)
+    {
+        const bool variational = k.method == CTN_VARIATIONAL;
+        const random_options o = {.links = 2 + (int)(seed % 3), .passive = true, .motors = k.method == CTN_ALPHA ? 0 : 2,
+                                  .plain_springs = variational};
+        ctn_model *const m = random_model(seed, &o);
+        const size_t nq = (size_t)m->nq, nv = (size_t)m->nv, n = 2 * nv;
+        enum { RUN = 3 };
+        rng r = {seed};
+        ctn_error err;
+        told t = open_told(m, WORLDS, RUN, &r);
+        for (size_t s = 1; s < RUN; s++)  // held in all steps
+            memcpy(t.u + s * WORLDS * t.nu, t.u, WORLDS * t.nu * sizeof *t.u),
+                memcpy(t.tau + s * WORLDS * nv, t.tau, WORLDS * nv * sizeof *t.tau);
+        double *const q = calloc(WORLDS * nq + 1, sizeof *q), *const v = calloc(WORLDS * nv + 1, sizeof *v),
+                      *const by_q = drawn(&r, WORLDS * nv, 1), *const by_v = drawn(&r, WORLDS * nv, 1),
+                      *const A = drawn(&r, WORLDS * n * n, 1), *const B = drawn(&r, WORLDS * n * t.nu, 1),
+                      *const F = drawn(&r, WORLDS * n * nv, 1);
+        for (size_t w = 0; w < WORLDS; w++) random_state(m, &r, q + w * nq, v + w * nv);
+        v[5 * nv] = seed % 2 ? v[5 * nv] : 1e9;  // a world that is lost
+        ctn_batch_config cfg = config_of(k, NULL, WORLDS);
+        cfg.threads = 2;
+        ctn_tapes *const tapes = ctn_tapes_create(m, &cfg, RUN, true, &err);
+        ck_assert_msg(tapes, "seed %llu: %s", (unsigned long long)seed, err.message);
+        const ctn_tapes_hooks hooks = hooks_of(&t);
+        ck_assert_msg(ctn_tapes_run(tapes, RUN, q, v, NULL, &hooks, &err) == CTN_OK, "%s", err.message);
+        ck_assert_msg(ctn_tapes_jacobian(tapes, A, B, F, &err) == CTN_OK, "%s", err.message);
+        for (size_t row = 0; row < n; row++) {
+            memset(t.dq, 0, (RUN + 1) * WORLDS * nv * sizeof *t.dq), memset(t.dv, 0, (RUN + 1) * WORLDS * nv * sizeof *t.dv);
+            for (size_t w = 0; w < WORLDS; w++) (row < nv ? t.dq : t.dv)[(RUN * WORLDS + w) * nv + row % nv] = 1;
+            ck_assert_msg(ctn_tapes_gradient(tapes, &hooks, by_q, by_v, &err) == CTN_OK, "%s", err.message);
+            for (size_t w = 0; w < WORLDS; w++) {
+                assert_same(A + (w * n + row) * n, by_q + w * nv, nv, "A by q", seed, w);
+                assert_same(A + (w * n + row) * n + nv, by_v + w * nv, nv, "A by v", seed, w);
+                for (size_t j = 0; j < t.nu + nv; j++) {
+                    double sum = 0;
+                    for (size_t s = RUN; s-- > 0;)
+                        sum += j < t.nu ? t.by_u[(s * WORLDS + w) * t.nu + j] : t.by_tau[(s * WORLDS + w) * nv + j - t.nu];
+                    const double found = j < t.nu ? B[(w * n + row) * t.nu + j] : F[(w * n + row) * nv + j - t.nu];
+                    ck_assert_msg(found == sum, "seed %llu, world %zu, row %zu, column %zu: %.17g, by gradients %.17g",
+                                  (unsigned long long)seed, w, row, j, found, sum);
+                }
+            }
+        }
+        if (seed % 2 == 0) ck_assert_int_eq(ctn_tapes_lost(tapes, 5), 0);
+        bool begin[WORLDS] = {true};
+        const double time[WORLDS] = {1.5};
+        ck_assert_int_eq(ctn_tapes_begin_at(tapes, time, &err), CTN_OK);
+        ck_assert_int_eq(ctn_tapes_run(tapes, RUN, q, v, begin, &hooks, &err), CTN_OK);
+        ck_assert_double_eq(ctn_tapes_time(tapes, 0, 0), 1.5);
+        ck_assert_int_eq(ctn_tapes_jacobian(tapes, A, B, F, &err), CTN_BAD_ARGUMENT);
+        free(q), free(v), free(by_q), free(by_v), free(A), free(B), free(F), close_told(&t);
+        ctn_tapes_free(tapes), ctn_model_free(m);
+    }
+}
+END_TEST
+
 static void tell_nothing(void *context, int step, const double *q, const double *v, double *u, double *tau)
 {
     (void)context, (void)step, (void)q, (void)v, (void)tau;
@@ -325,6 +386,7 @@ int main(void)
     tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, as_alone, 0, KINDS);
     tcase_add_loop_test(c, goes_on, 0, KINDS);
+    tcase_add_loop_test(c, linearised, 0, KINDS);
     tcase_add_loop_test(c, lost, 0, 3);
     tcase_add_test(c, mistakes);
     suite_add_tcase(s, c);

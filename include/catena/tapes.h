@@ -45,8 +45,12 @@ CTN_API void ctn_tapes_free(ctn_tapes *tapes);  // NULL is allowed
 /// Parameters of worlds from the next run on, as ctn_batch_set_parameters has them.
 CTN_API ctn_status ctn_tapes_set_parameters(ctn_tapes *tapes, const double *values, ctn_error *err);
 
+/// The times [worlds] (s) at which worlds begin that begin in the runs that follow; 0 at first. Targets that move are those of then.
+/// CTN_BAD_ARGUMENT for times that are not finite.
+CTN_API ctn_status ctn_tapes_begin_at(ctn_tapes *tapes, const double *time, ctn_error *err);
+
 /// Runs `steps` steps of all worlds and records them. Those for which begin [worlds] says so (NULL: all) begin at q [worlds][nq]
-/// and v [worlds][nv], at time 0; the others go on from where the last run ended, with all that methods carry. Before the first run
+/// and v [worlds][nv], at time 0 or that of ctn_tapes_begin_at; the others go on from where the last run ended, with all that methods carry. Before the first run
 /// all are at the start of the model. A world that freezes, or, with gradients, has a step that had to be halved, is lost: it has no
 /// gradient in this run, and ctn_tapes_lost tells. Returns CTN_OK, also with lost worlds; CTN_BAD_ARGUMENT for states, targets or forces that are not
 /// finite, CTN_INTERRUPTED if cfg->interrupt ended it: then nothing is recorded, and worlds have to begin anew.
@@ -58,6 +62,13 @@ CTN_API ctn_status ctn_tapes_run(ctn_tapes *tapes, int steps, const double *q, c
 /// is not found again is lost from there on: its numbers are 0, what `back` has heard of it before stays, and ctn_tapes_lost tells
 /// afterwards. CTN_BAD_ARGUMENT if nothing is recorded, or the tapes were made without gradients.
 CTN_API ctn_status ctn_tapes_gradient(ctn_tapes *tapes, const ctn_tapes_hooks *hooks, double *by_q, double *by_v, ctn_error *err);
+
+/// The linearised run of every world, which all began with it: (q, v) after its last step by (q, v) at its start, A [worlds][2
+/// nv][2 nv], by targets of motors that are the same in all of its steps, B [worlds][2 nv][nu], and by such joint forces, F
+/// [worlds][2 nv][nv]; row i is that of coordinate i, q first, in tangent coordinates. Each may be NULL. With runs of one step it
+/// linearises a knot a world. Steps are prepared once for all rows: a solve a row. Lost worlds have zeros. CTN_BAD_ARGUMENT as
+/// ctn_tapes_gradient, and if a world went on from the run before: what it carried is no q and v.
+CTN_API ctn_status ctn_tapes_jacobian(ctn_tapes *tapes, double *A, double *B, double *F, ctn_error *err);
 
 /// In which step of the run a world was lost, 0 .. steps - 1; -1: it was not.
 CTN_API int ctn_tapes_lost(const ctn_tapes *tapes, int world);

@@ -1,46 +1,14 @@
 /// Tapes of many worlds: a batch whose states are kept after every step, and the engine's adjoints of single steps, in lanes and
 /// threads. Worlds of a block go back together; each by the way in which its step was carried out.
-#include <catena/tapes.h>
-
 #include "sim/base/config.h"
 #include "sim/base/status.h"
-#include "sim/batch/batch.h"
 #include "sim/batch/tape.h"
+#include "sim/batch/tapes_parts.h"
 
 #include <catena/motors.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct ctn_tapes {
-    ctn_batch *batch;
-    bool gradients;
-    int capacity, steps;        // of a run, at most; of the one that is recorded, 0: none is
-    size_t nq, nv, nu, flat;    // numbers of a world
-    size_t bar;                 // of a gradient by its state
-    double *states;             // [capacity + 1][worlds][flat]
-    double *q, *v;              // [capacity + 1][worlds][nq], [nv]
-    double *u, *tau;            // [capacity][worlds][nu], [nv]
-    double *time;               // [capacity + 1][worlds]
-    double *last_u, *last_tau;  // [worlds][nu], [nv], told last by a run that is recorded
-    double *begun_v;            // [worlds][nv]
-    bool *begun;                // [worlds]
-    int *lost;                  // [worlds] step, -1: not
-    ctn_step_stats *stats;      // [worlds]
-    double *g;                  // [worlds][bar], by the state that was come back to
-    double *by_q, *by_v, *by_u, *by_tau;
-    char *work;    // [threads][work_size] of the engine's adjoint
-    double *rows;  // [threads][MOST_LANES][row_size], what adjoints of lanes give
-    size_t work_size, row_size;
-};
-
-static size_t worlds_of(const ctn_tapes *t) { return (size_t)t->batch->cfg.worlds; }
-static double *state_at(const ctn_tapes *t, int step) { return t->states + (size_t)step * worlds_of(t) * t->flat; }
-static double *q_at(const ctn_tapes *t, int step) { return t->q + (size_t)step * worlds_of(t) * t->nq; }
-static double *v_at(const ctn_tapes *t, int step) { return t->v + (size_t)step * worlds_of(t) * t->nv; }
-static double *u_at(const ctn_tapes *t, int step) { return t->u + (size_t)step * worlds_of(t) * t->nu; }
-static double *tau_at(const ctn_tapes *t, int step) { return t->tau + (size_t)step * worlds_of(t) * t->nv; }
-static double *time_at(const ctn_tapes *t, int step) { return t->time + (size_t)step * worlds_of(t); }
 
 static double *numbers(size_t n) { return calloc(n + 1, sizeof(double)); }
 
@@ -48,7 +16,7 @@ static double *numbers(size_t n) { return calloc(n + 1, sizeof(double)); }
 static size_t own_bytes(const ctn_tapes *t)
 {
     const size_t steps = (size_t)t->capacity, state = t->flat + t->nq + t->nv + 1, told = t->nu + t->nv;
-    return worlds_of(t) * ((steps + 1) * state + (steps + 2) * told + t->bar + 4 * t->nv + t->nu) * sizeof(double) +
+    return worlds_of(t) * ((steps + 1) * state + (steps + 2) * told + t->bar + 4 * t->nv + t->nu + 1) * sizeof(double) +
            worlds_of(t) * (sizeof *t->begun + sizeof *t->lost + sizeof *t->stats);
 }
 
@@ -63,7 +31,8 @@ static bool open_room(ctn_tapes *t)
     t->states = numbers(states * w * t->flat), t->q = numbers(states * w * t->nq), t->v = numbers(states * w * t->nv);
     t->u = numbers(states * w * t->nu), t->tau = numbers(states * w * t->nv), t->time = numbers(states * w);
     t->last_u = numbers(w * t->nu), t->last_tau = numbers(w * t->nv);
-    t->begun_v = numbers(w * t->nv), t->begun = calloc(w, sizeof *t->begun), t->lost = calloc(w, sizeof *t->lost);
+    t->begun_v = numbers(w * t->nv), t->start = numbers(w);
+    t->begun = calloc(w, sizeof *t->begun), t->lost = calloc(w, sizeof *t->lost);
     t->stats = calloc(w, sizeof *t->stats), t->g = numbers(w * t->bar);
     t->by_q = numbers(w * t->nv), t->by_v = numbers(w * t->nv), t->by_u = numbers(w * t->nu), t->by_tau = numbers(w * t->nv);
     if (t->gradients) t->work_size = batch->engine->adjoint_size(lanes, &batch->cfg);
@@ -71,7 +40,7 @@ static bool open_room(ctn_tapes *t)
     t->row_size = t->bar + 2 * t->nv + t->nu;
     t->work = aligned_alloc(64, threads * t->work_size), t->rows = numbers(threads * MOST_LANES * t->row_size);
     if (t->work) memset(t->work, 0, threads * t->work_size);
-    return t->states && t->q && t->v && t->u && t->tau && t->time && t->last_u && t->last_tau && t->begun_v && t->begun &&
+    return t->states && t->q && t->v && t->u && t->tau && t->time && t->last_u && t->last_tau && t->begun_v && t->start && t->begun &&
            t->lost && t->stats && t->g && t->by_q && t->by_v && t->by_u && t->by_tau && t->work && t->rows;
 }
 
@@ -112,7 +81,7 @@ void ctn_tapes_free(ctn_tapes *t)
     if (!t) return;
     ctn_batch_free(t->batch);
     free(t->states), free(t->q), free(t->v), free(t->u), free(t->tau), free(t->time), free(t->last_u), free(t->last_tau),
-        free(t->begun_v), free(t->begun);
+        free(t->begun_v), free(t->start), free(t->begun);
     free(t->lost), free(t->stats), free(t->g), free(t->by_q), free(t->by_v), free(t->by_u), free(t->by_tau);
     free(t->work), free(t->rows);
     free(t);
@@ -145,6 +114,15 @@ ctn_status ctn_tapes_set_parameters(ctn_tapes *t, const double *values, ctn_erro
     const ctn_status status = ctn_batch_set_parameters(t->batch, values, err);
     if (status == CTN_OK) t->steps = 0;  // constants of the way back would be others
     return status;
+}
+
+ctn_status ctn_tapes_begin_at(ctn_tapes *t, const double *time, ctn_error *err)
+{
+    if (missing(__func__, "tapes", t, err) || missing(__func__, "time", time, err)) return CTN_BAD_ARGUMENT;
+    for (size_t w = 0; w < worlds_of(t); w++)
+        if (!isfinite(time[w])) return fail(err, CTN_BAD_ARGUMENT, "time[%zu]: expected a number, found %g", w, time[w]);
+    memcpy(t->start, time, worlds_of(t) * sizeof *time);
+    return CTN_OK;
 }
 
 /// What was told last, and the worlds behind it.
@@ -242,15 +220,6 @@ static ctn_status check_begin(const ctn_tapes *t, const double *q, const double 
     return CTN_OK;
 }
 
-/// Motors of a block are told u; which [lanes]: a lane's world in the block.
-static void tell_block(const ctn_tapes *t, int b, const double *u, const int *which)
-{
-    const double *rows[MOST_LANES];
-    for (int l = 0; l < t->batch->engine->lanes; l++)
-        rows[l] = u + ((size_t)(b * t->batch->engine->lanes) + (size_t)which[l]) * t->nu;
-    t->batch->engine->model_tell(lanes_of(t->batch, b), rows);
-}
-
 static void tell_all(const ctn_tapes *t, int step)
 {
     for (int b = 0; b < t->batch->blocks && t->nu; b++) {
@@ -289,7 +258,7 @@ ctn_status ctn_tapes_run(ctn_tapes *t, int steps, const double *q, const double 
     t->steps = 0;
     for (size_t w = 0; w < worlds_of(t); w++) {
         t->begun[w] = !begin || begin[w];
-        if (t->begun[w]) batch->clocks[w] = (clock_state){0}, memcpy(t->begun_v + w * t->nv, v + w * t->nv, t->nv * sizeof *v);
+        if (t->begun[w]) batch->clocks[w] = (clock_state){.start = t->start[w]}, memcpy(t->begun_v + w * t->nv, v + w * t->nv, t->nv * sizeof *v);
         t->lost[w] = batch->clocks[w].frozen ? 0 : -1;
     }
     pool_run(batch->pool, batch->blocks, begin_block, &(running){t, q, v, 0});
@@ -312,12 +281,6 @@ ctn_status ctn_tapes_run(ctn_tapes *t, int steps, const double *q, const double 
 }
 
 // ---- backwards
-
-/// Rows of a lane of a thread.
-static double *row_of(const ctn_tapes *t, int thread, int lane)
-{
-    return t->rows + ((size_t)thread * MOST_LANES + (size_t)lane) * t->row_size;
-}
 
 /// Whether the scalar has anything of the state in hand of these worlds by itself.
 static bool asks_of(const ctn_tapes *t, int first, int count)
