@@ -3,6 +3,7 @@
 #include "sim/engine/engine.h"
 #include "tests/random_scene.h"
 #include "tests/suite.h"
+#include "tests/text_model.h"
 
 #include <catena/catena.h>
 #include <check.h>
@@ -342,6 +343,35 @@ START_TEST(linearised)
 }
 END_TEST
 
+/// Thrusters are told, too, though the scene says one thing for all times.
+START_TEST(thrusters)
+{
+    const kind k = kinds[_i];
+    if (k.method == CTN_COLLOCATION && k.number > 2) return;  // takes none
+    ctn_model *const m = model_of("catena: 1\nlinks: [{name: a, joint: {type: free}, mass: 1, inertia: [1, 2, 3, 0, 0, 0]},\n"
+                                  "  {name: b, parent: a, joint: {type: revolute, axis: [1, 0, 0]}, mass: 0.5, com: [0, 0, -0.3],\n"
+                                  "   inertia: [0.1, 0.1, 0.1, 0, 0, 0]}]\n"
+                                  "motors: [{link: a, type: thrust, point: [0.1, 0, 0], reaction: 0.3},\n"
+                                  "  {joint: b, type: torque}, {link: b, type: moment, axis: [0, 0, 1], target: 2}]\n");
+    const size_t nq = (size_t)m->nq, nv = (size_t)m->nv;
+    rng r = {5};
+    ctn_error err;
+    told t = open_told(m, WORLDS, STEPS, &r);
+    double *const q = calloc(WORLDS * nq + 1, sizeof *q), *const v = calloc(WORLDS * nv + 1, sizeof *v),
+                  *const by_q = drawn(&r, WORLDS * nv, 1), *const by_v = drawn(&r, WORLDS * nv, 1);
+    for (size_t w = 0; w < WORLDS; w++) random_state(m, &r, q + w * nq, v + w * nv);
+    const ctn_batch_config cfg = config_of(k, NULL, WORLDS);
+    ctn_tapes *const tapes = ctn_tapes_create(m, &cfg, STEPS, true, &err);
+    ck_assert_msg(tapes, "%s", err.message);
+    const ctn_tapes_hooks hooks = hooks_of(&t);
+    ck_assert_msg(ctn_tapes_run(tapes, STEPS, q, v, NULL, &hooks, &err) == CTN_OK, "%s", err.message);
+    ck_assert(ctn_tapes_gradient(tapes, &hooks, by_q, by_v, &err) == CTN_OK);
+    for (size_t w = 0; w < WORLDS; w++) check_world(m, k, tapes, &t, w, q, v, by_q, by_v, 5);
+    free(q), free(v), free(by_q), free(by_v), close_told(&t);
+    ctn_tapes_free(tapes), ctn_model_free(m);
+}
+END_TEST
+
 static void tell_nothing(void *context, int step, const double *q, const double *v, double *u, double *tau)
 {
     (void)context, (void)step, (void)q, (void)v, (void)tau;
@@ -387,6 +417,7 @@ int main(void)
     tcase_add_loop_test(c, as_alone, 0, KINDS);
     tcase_add_loop_test(c, goes_on, 0, KINDS);
     tcase_add_loop_test(c, linearised, 0, KINDS);
+    tcase_add_loop_test(c, thrusters, 0, KINDS);
     tcase_add_loop_test(c, lost, 0, 3);
     tcase_add_test(c, mistakes);
     suite_add_tcase(s, c);

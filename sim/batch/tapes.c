@@ -64,7 +64,10 @@ ctn_tapes *ctn_tapes_create(const ctn_model *model, const ctn_batch_config *cfg,
     if (own.parallel == CTN_PARALLEL_AUTO) own.parallel = CTN_PARALLEL_WORLDS;
     ctn_tapes *const t = calloc(1, sizeof *t);
     if (!t) return fail(err, CTN_NO_MEMORY, "not enough memory for tapes"), NULL;
-    t->capacity = steps, t->gradients = gradients, t->batch = batch_create(model, &own, true, err);
+    t->capacity = steps, t->gradients = gradients;
+    const bool still = model_has_still_thrusters(model);
+    if (still && !(t->told = model_with_told_thrusters(model))) fail(err, CTN_NO_MEMORY, "not enough memory for tapes");
+    else t->batch = batch_create(still ? t->told : model, &own, true, err);
     if (t->batch && (t->batch->device || t->batch->cfg.parallel != CTN_PARALLEL_WORLDS))
         fail(err, CTN_UNAVAILABLE, "%s: gradients of many worlds are those of lanes of the CPU in this version; take %s",
              t->batch->device ? "engine" : "parallel", t->batch->device ? "engine: auto" : "parallel: worlds");
@@ -80,6 +83,7 @@ void ctn_tapes_free(ctn_tapes *t)
 {
     if (!t) return;
     ctn_batch_free(t->batch);
+    free(t->told);
     free(t->states), free(t->q), free(t->v), free(t->u), free(t->tau), free(t->time), free(t->last_u), free(t->last_tau),
         free(t->begun_v), free(t->start), free(t->begun);
     free(t->lost), free(t->stats), free(t->g), free(t->by_q), free(t->by_v), free(t->by_u), free(t->by_tau);

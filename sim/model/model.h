@@ -58,6 +58,11 @@ typedef struct {
 /// with `m`, which must outlive it. NULL: no memory. Free with free().
 ctn_model *model_with_wrenches(const ctn_model *m, const wrench_place *places, int count);
 
+/// A copy, free()d, of a model whose thrusters are all told what they give between steps; NULL: no memory. `m` must outlive it.
+ctn_model *model_with_told_thrusters(const ctn_model *m);
+/// Whether it differs from the model.
+bool model_has_still_thrusters(const ctn_model *m);
+
 /// `m` with nothing that acts on its links: neither gravity nor forces of joints, motors, loads or contact. Else as above.
 ctn_model *model_of_motion(const ctn_model *m);
 

@@ -231,6 +231,43 @@ typedef struct scene_search {
     int line, column;
 } scene_search;
 
+/// What a term of the cost of a trajectory is of: squares of what differs from a target (sim/scene/scene_optimize.c).
+typedef enum cost_term {
+    COST_POSTURE,      // coordinates of joints, in tangent coordinates
+    COST_VELOCITY,     // their rates
+    COST_CONTROL,      // what motors are told
+    COST_PLACE,        // m, of a point of a link
+    COST_ORIENTATION,  // rad, a turn of a link, world axes
+    COST_COM,          // m, of the centre of mass
+    COST_TERMS
+} cost_term;
+
+/// A term of `optimize.cost`: half of the sum of weights times squares, over time and at the end.
+typedef struct scene_cost {
+    cost_term term;
+    int count;             // squares
+    double *weight, *end;  // [count]; NULL: 0
+    double *target;        // [ntarget]; NULL: where the scene begins, velocities 0, the model's own targets
+    int ntarget;
+    int *joints, njoint;  // links
+    int link;
+    double point[3];  // m, link frame
+} scene_cost;
+
+/// `optimize:`.
+typedef struct scene_optimize {
+    bool given;
+    scene_place at;
+    scene_cost *cost;
+    int ncost;
+    int method;            // 0: ilqr; 1: as Plancher and Kuindersma
+    double knot;           // s; 0: a step
+    double *guess;         // [numbers that motors are told]; NULL: the model's own targets
+    double *lower, *upper; // likewise; NULL: no bounds
+    double tolerance, rho;
+    int iterations, alphas, backward, forward;
+} scene_optimize;
+
 /// How drag goes with the velocity.
 typedef enum drag_kind { DRAG_LINEAR, DRAG_QUADRATIC, DRAG_AS_PUBLISHED } drag_kind;
 
@@ -428,6 +465,7 @@ struct ctn_scene {
     scene_spread
         *spread[SAMPLES];  // [nlink], every degree of freedom of a joint alike; gravity, current [3]; NULL: nothing is drawn
     scene_reward *reward;
+    scene_optimize optimize;
     int nreward;
     int64_t grid;                   // worlds after which the grids start again, 1 without
     scene_file *files;              // every file read, [0].path = path

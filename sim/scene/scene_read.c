@@ -44,6 +44,7 @@ enum top_key {
     TOP_STATE,
     TOP_SAMPLE,
     TOP_REWARD,
+    TOP_OPTIMIZE,
     TOP_CAMERA,
     TOP_CAMERAS,
     TOP_VIEW
@@ -64,7 +65,8 @@ static const key top_keys[] = {
     [TOP_TERRAIN] = {.name = "terrain"},   [TOP_CAMERA] = {.name = "camera"},
     [TOP_CAMERAS] = {.name = "cameras"},   [TOP_CONTROLLER] = {.name = "controller"},
     [TOP_REWARD] = {.name = "reward"},     [TOP_SEARCH] = {.name = "search"},
-    [TOP_VIEW] = {.name = "view"},         {.name = "record", .later = true},
+    [TOP_OPTIMIZE] = {.name = "optimize"}, [TOP_VIEW] = {.name = "view"},
+    {.name = "record", .later = true},
 };
 enum { TOP_KEYS = sizeof top_keys / sizeof *top_keys };
 
@@ -313,6 +315,7 @@ bool read_source(source *s, const char *text, size_t length)
     if (v[TOP_STATE]) ok = read_state(s, v[TOP_STATE]) && ok;
     if (v[TOP_SAMPLE]) ok = read_sample(s, v[TOP_SAMPLE]) && ok;
     if (v[TOP_REWARD]) ok = read_reward(s, v[TOP_REWARD]) && ok;
+    if (v[TOP_OPTIMIZE] && ok) ok = read_optimize(s, v[TOP_OPTIMIZE]);  // likewise
     if (v[TOP_CAMERA] || v[TOP_CAMERAS]) ok = read_cameras(s, v[TOP_CAMERA], v[TOP_CAMERAS]) && ok;
     if (v[TOP_VIEW]) ok = read_view(s, v[TOP_VIEW]) && ok;
     return ok && s->r->errors.count == errors;
@@ -504,7 +507,7 @@ void ctn_scene_free(ctn_scene *scene)
     free(scene->sensors);
     free_controller(&scene->controller);
     free(scene->links), free(scene->loads), free(scene->motors), free(scene->fluid.drag), free(scene->fluid.added);
-    free(scene->files), free_reward(scene->reward, scene->nreward);
+    free(scene->files), free_reward(scene->reward, scene->nreward), free_optimize(&scene->optimize);
     for (int i = 0; i < scene->nmesh; i++) mesh_clear(&scene->meshes[i]->surface), free(scene->meshes[i]);
     free(scene->meshes);
     free_cameras(scene), free_signals(scene), free_contact(&scene->contact);

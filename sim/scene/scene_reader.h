@@ -374,6 +374,10 @@ bool read_sample(source *s, const node *n);
 bool read_reward(source *s, const node *n);
 void free_reward(scene_reward *reward, int count);
 
+/// Reads `optimize:`, when links and motors are known; frees it: scene_optimize.c.
+bool read_optimize(source *s, const node *n);
+void free_optimize(scene_optimize *o);
+
 /// `springs:` and `forces:` on points of links, each may be NULL: scene_loads.c.
 bool read_loads(source *s, const node *springs, const node *forces);
 

@@ -1,0 +1,308 @@
+#include "control/costs.h"
+
+#include "sim/base/status.h"
+
+#include <catena/dynamics.h>
+#include <catena/motors.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct costs {
+    const ctn_scene *scene;
+    const ctn_model *model;
+    ctn_dynamics *dyn;
+    int knots, nq, nv, nu;
+    double knot;
+    double **target;             // [ncost]: posture q [nq], velocity v [nv], control u [nu]; else NULL
+    int **dof;                   // [ncost][count]: of posture and velocity, which coordinate of v; else NULL
+    double *q, *v, *R, *p, *J;   // [knots + 1][..]: of the points in hand, of the link in hand
+    ctn_totals *totals;          // [knots + 1]
+    double *r, *w, *rows;        // [most], [most], [most][nv] of a term of a point
+    int most;                    // squares of a term
+};
+
+static double *numbers(size_t n) { return calloc(n + 1, sizeof(double)); }
+
+/// The target of a term, whole, and the coordinates that it is of.
+static bool open_term(costs *c, int k)
+{
+    const scene_cost *const t = &c->scene->optimize.cost[k];
+    c->most = t->count > c->most ? t->count : c->most;
+    if (t->term == COST_CONTROL) {
+        c->target[k] = numbers((size_t)c->nu);
+        if (!c->target[k]) return false;
+        if (t->target) memcpy(c->target[k], t->target, (size_t)c->nu * sizeof(double));
+        else ctn_model_targets(c->model, c->target[k]);
+        return true;
+    }
+    if (t->term != COST_POSTURE && t->term != COST_VELOCITY) return true;
+    c->target[k] = numbers((size_t)(c->nq + c->nv)), c->dof[k] = calloc((size_t)t->count + 1, sizeof **c->dof);
+    if (!c->target[k] || !c->dof[k]) return false;
+    double *const q = c->target[k], *const v = q + c->nq;
+    ctn_model_initial_state(c->model, q, v);
+    memset(v, 0, (size_t)c->nv * sizeof *v);
+    int at = 0, dof = 0;
+    for (int j = 0; j < t->njoint; j++) {
+        const ctn_link *const link = ctn_model_link(c->model, t->joints[j]);
+        const int size = t->term == COST_POSTURE ? link->nq : link->nv;
+        if (t->target)
+            memcpy(t->term == COST_POSTURE ? q + link->qadr : v + link->vadr, t->target + at, (size_t)size * sizeof *q);
+        at += size;
+        for (int i = 0; i < link->nv; i++) c->dof[k][dof++] = link->vadr + i;
+        if (t->term != COST_POSTURE || (link->joint != CTN_BALL && link->joint != CTN_FREE)) continue;
+        double *const turn = q + link->qadr + link->nq - 4, length = 0;
+        for (int i = 0; i < 4; i++) length += turn[i] * turn[i];
+        for (int i = 0; i < 4 && length > 0; i++) turn[i] /= sqrt(length);
+    }
+    return true;
+}
+
+costs *costs_open(const ctn_scene *scene, const ctn_model *model, int knots, double knot, ctn_error *err)
+{
+    const size_t n = (size_t)scene->optimize.ncost, points = (size_t)knots + 1;
+    costs *const c = calloc(1, sizeof *c);
+    if (!c) return fail(err, CTN_NO_MEMORY, "not enough memory for costs"), NULL;
+    c->scene = scene, c->model = model, c->knots = knots, c->knot = knot;
+    c->nq = ctn_model_nq(model), c->nv = ctn_model_nv(model), c->nu = ctn_model_ntarget(model);
+    const size_t nlink = (size_t)ctn_model_nlink(model), nv = (size_t)c->nv;
+    c->dyn = ctn_dynamics_create(model, NULL, err);
+    if (!c->dyn) return costs_close(c), NULL;
+    c->target = calloc(n + 1, sizeof *c->target), c->dof = calloc(n + 1, sizeof *c->dof);
+    bool room = c->target && c->dof;
+    for (size_t k = 0; k < n && room; k++) room = open_term(c, (int)k);
+    c->q = numbers(points * (size_t)c->nq), c->v = numbers(points * nv), c->R = numbers(points * 9 * nlink);
+    c->p = numbers(points * 3 * nlink), c->J = numbers(points * 6 * nv), c->totals = calloc(points, sizeof *c->totals);
+    c->r = numbers((size_t)c->most), c->w = numbers((size_t)c->most), c->rows = numbers((size_t)c->most * nv);
+    if (room && c->q && c->v && c->R && c->p && c->J && c->totals && c->r && c->w && c->rows) return c;
+    costs_close(c);
+    return fail(err, CTN_NO_MEMORY, "not enough memory for costs of %d knots", knots), NULL;
+}
+
+void costs_close(costs *c)
+{
+    if (!c) return;
+    for (int k = 0; k < c->scene->optimize.ncost && c->target && c->dof; k++) free(c->target[k]), free(c->dof[k]);
+    free(c->target), free(c->dof), free(c->q), free(c->v), free(c->R), free(c->p), free(c->J), free(c->totals);
+    free(c->r), free(c->w), free(c->rows);
+    ctn_dynamics_free(c->dyn);
+    free(c);
+}
+
+/// What the points are, for the calls below: by kinds of terms, so that each is computed once.
+static void look_at(costs *c, int count, const double *x)
+{
+    bool links = false, com = false;
+    for (int k = 0; k < c->scene->optimize.ncost; k++) {
+        const cost_term t = c->scene->optimize.cost[k].term;
+        links = links || t == COST_PLACE || t == COST_ORIENTATION, com = com || t == COST_COM;
+    }
+    const size_t nx = (size_t)(c->nq + c->nv);
+    for (int i = 0; i < count; i++) {
+        memcpy(c->q + (size_t)i * (size_t)c->nq, x + (size_t)i * nx, (size_t)c->nq * sizeof *x);
+        memcpy(c->v + (size_t)i * (size_t)c->nv, x + (size_t)i * nx + (size_t)c->nq, (size_t)c->nv * sizeof *x);
+    }
+    if (links) ctn_forward_kinematics(c->dyn, count, c->q, c->R, c->p);
+    if (com) ctn_energy_momentum(c->dyn, count, c->q, c->v, c->totals);
+}
+
+/// The rotation vector of R T', world axes: what turns T onto R.
+static void rotation_between(const double R[9], const double target[4], double r[3])
+{
+    const double w = target[0], x = target[1], y = target[2], z = target[3];
+    const double T[9] = {1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y),
+                         2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x),
+                         2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)};
+    double D[9] = {0};
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            for (int k = 0; k < 3; k++) D[3 * i + j] += R[3 * i + k] * T[3 * j + k];
+    const double s[3] = {D[7] - D[5], D[2] - D[6], D[3] - D[1]}, trace = D[0] + D[4] + D[8];
+    const double sine = 0.5 * sqrt(s[0] * s[0] + s[1] * s[1] + s[2] * s[2]), angle = atan2(sine, 0.5 * (trace - 1));
+    if (sine > 1e-6) {
+        for (int i = 0; i < 3; i++) r[i] = 0.5 * s[i] * angle / sine;
+        return;
+    }
+    if (trace > 0) {  // small
+        for (int i = 0; i < 3; i++) r[i] = 0.5 * s[i];
+        return;
+    }
+    int most = 0;  // half a turn, about the axis of the largest column of D + 1
+    for (int i = 1; i < 3; i++) most = D[4 * i] > D[4 * most] ? i : most;
+    double axis[3], length = 0;
+    for (int i = 0; i < 3; i++) axis[i] = D[3 * i + most] + (i == most), length += axis[i] * axis[i];
+    for (int i = 0; i < 3; i++) r[i] = angle * axis[i] / sqrt(length);
+}
+
+/// The inverse of the right Jacobian of rotations at r (side 1), or of the left one (side -1): how r changes with a turn in the axes
+/// of what is turned, or of the world: 1 + side [r]x/2 + c [r]x [r]x [Sola et al., arXiv 1812.01537, equations 144, 146].
+static void rotation_jacobian(const double r[3], int side, double M[9])
+{
+    const double a2 = r[0] * r[0] + r[1] * r[1] + r[2] * r[2], a = sqrt(a2);
+    const double c = a < 1e-3 ? 1.0 / 12 + a2 / 720 : 1 / a2 - (1 + cos(a)) / (2 * a * sin(a));
+    const double X[9] = {0, -r[2], r[1], r[2], 0, -r[0], -r[1], r[0], 0};
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            double square = 0;
+            for (int k = 0; k < 3; k++) square += X[3 * i + k] * X[3 * k + j];
+            M[3 * i + j] = (i == j) + 0.5 * side * X[3 * i + j] + c * square;
+        }
+}
+
+/// The residual of term k at point i, c->r, of posture, velocity and controls.
+static void residual(costs *c, int k, int i, const double *x, const double *u)
+{
+    const scene_cost *const t = &c->scene->optimize.cost[k];
+    const double *const at = x + (size_t)i * (size_t)(c->nq + c->nv);
+    switch (t->term) {
+    case COST_CONTROL:
+        for (int j = 0; j < t->count; j++) c->r[j] = u[(size_t)i * (size_t)c->nu + (size_t)j] - c->target[k][j];
+        return;
+    case COST_POSTURE:
+        ctn_model_difference(c->model, 1, c->target[k], at, c->rows);
+        for (int j = 0; j < t->count; j++) c->r[j] = c->rows[c->dof[k][j]];
+        return;
+    case COST_VELOCITY:
+        for (int j = 0; j < t->count; j++) c->r[j] = at[c->nq + c->dof[k][j]] - c->target[k][c->nq + c->dof[k][j]];
+        return;
+    case COST_ORIENTATION:
+        rotation_between(c->R + 9 * ((size_t)i * (size_t)ctn_model_nlink(c->model) + (size_t)t->link), t->target, c->r);
+        return;
+    case COST_COM:
+        for (int j = 0; j < 3; j++) c->r[j] = c->totals[i].com[j] - t->target[j];
+        return;
+    default: break;
+    }
+    const size_t link = (size_t)i * (size_t)ctn_model_nlink(c->model) + (size_t)t->link;
+    const double *const R = c->R + 9 * link, *const p = c->p + 3 * link;
+    for (int j = 0; j < 3; j++)
+        c->r[j] = p[j] + R[3 * j] * t->point[0] + R[3 * j + 1] * t->point[1] + R[3 * j + 2] * t->point[2] - t->target[j];
+}
+
+/// The weights of term k at a knot, NULL: it costs nothing there.
+static const double *weights(costs *c, int k, int knot)
+{
+    const scene_cost *const t = &c->scene->optimize.cost[k];
+    if (knot == c->knots) return t->end;
+    if (!t->weight) return NULL;
+    for (int j = 0; j < t->count; j++) c->w[j] = c->knot * t->weight[j];
+    return c->w;
+}
+
+static double cost_of(costs *c, int k, int i, int knot, const double *x, const double *u)
+{
+    const double *const w = weights(c, k, knot);
+    double sum = 0;
+    if (!w) return 0;
+    residual(c, k, i, x, u);
+    for (int j = 0; j < c->scene->optimize.cost[k].count; j++) sum += w[j] * c->r[j] * c->r[j];
+    return 0.5 * sum;
+}
+
+void costs_cost(costs *c, int count, const int *knot, const double *x, const double *u, double *cost)
+{
+    look_at(c, count, x);
+    for (int i = 0; i < count; i++) {
+        cost[i] = 0;
+        for (int k = 0; k < c->scene->optimize.ncost; k++) cost[i] += cost_of(c, k, i, knot[i], x, u);
+    }
+}
+
+void costs_terms(costs *c, const double *X, const double *U, double *running, double *end)
+{
+    look_at(c, c->knots + 1, X);
+    for (int k = 0; k < c->scene->optimize.ncost; k++) {
+        running[k] = 0, end[k] = 0;
+        for (int i = 0; i < c->knots; i++) running[k] += cost_of(c, k, i, i, X, U);
+        if (c->scene->optimize.cost[k].term != COST_CONTROL) end[k] = cost_of(c, k, c->knots, c->knots, X, U);
+    }
+}
+
+/// Adds J'w r and J'w J, of the rows of a term, which are by coordinates `offset` on of the n.
+static void add_squares(const costs *c, int count, const double *w, const double *rows, int offset, double *x, double *xx)
+{
+    const int nv = c->nv, n = 2 * nv;
+    for (int j = 0; j < count; j++)
+        for (int a = 0; a < nv; a++) {
+            const double g = w[j] * rows[j * nv + a];
+            if (g == 0) continue;
+            x[offset + a] += g * c->r[j];
+            for (int b = 0; b < nv; b++) xx[(offset + a) * n + offset + b] += g * rows[j * nv + b];
+        }
+}
+
+/// Rows of posture: the identity, but for balls.
+static void posture_rows(costs *c, int k)
+{
+    const scene_cost *const t = &c->scene->optimize.cost[k];
+    memset(c->rows, 0, (size_t)(t->count * c->nv) * sizeof *c->rows);
+    int row = 0;
+    for (int l = 0; l < t->njoint; l++) {
+        const ctn_link *const link = ctn_model_link(c->model, t->joints[l]);
+        const bool turns = link->joint == CTN_BALL || link->joint == CTN_FREE;
+        for (int i = 0; i < link->nv; i++) c->rows[(row + i) * c->nv + link->vadr + i] = 1;
+        if (turns) {
+            double M[9];
+            const int first = link->nv - 3;
+            rotation_jacobian(c->r + row + first, 1, M);
+            for (int i = 0; i < 3; i++)
+                for (int j = 0; j < 3; j++) c->rows[(row + first + i) * c->nv + link->vadr + first + j] = M[3 * i + j];
+        }
+        row += link->nv;
+    }
+}
+
+/// Rows of what links do, from the Jacobians of all points in c->J, of `height` rows.
+static void link_rows(costs *c, int k, int i, int height)
+{
+    const scene_cost *const t = &c->scene->optimize.cost[k];
+    const double *const J = c->J + (size_t)i * (size_t)(height * c->nv);
+    if (t->term != COST_ORIENTATION) {
+        memcpy(c->rows, J, (size_t)(3 * c->nv) * sizeof *J);
+        return;
+    }
+    double M[9];
+    rotation_jacobian(c->r, -1, M);
+    for (int a = 0; a < 3; a++)
+        for (int b = 0; b < c->nv; b++) {
+            double sum = 0;
+            for (int e = 0; e < 3; e++) sum += M[3 * a + e] * J[e * c->nv + b];
+            c->rows[a * c->nv + b] = sum;
+        }
+}
+
+void costs_derivatives(costs *c, int count, const int *knot, const double *x, const double *u, const plant_costs *to)
+{
+    const size_t nv = (size_t)c->nv, n = 2 * nv, m = (size_t)c->nu, points = (size_t)count;
+    memset(to->x, 0, points * n * sizeof *to->x), memset(to->xx, 0, points * n * n * sizeof *to->xx);
+    memset(to->u, 0, points * m * sizeof *to->u), memset(to->uu, 0, points * m * m * sizeof *to->uu);
+    memset(to->ux, 0, points * m * n * sizeof *to->ux);
+    look_at(c, count, x);
+    for (int k = 0; k < c->scene->optimize.ncost; k++) {
+        const scene_cost *const t = &c->scene->optimize.cost[k];
+        if (t->term == COST_PLACE) ctn_point_jacobian(c->dyn, count, c->q, t->link, t->point, c->J);
+        if (t->term == COST_ORIENTATION) ctn_jacobian(c->dyn, count, c->q, t->link, c->J);
+        if (t->term == COST_COM) ctn_com_jacobian(c->dyn, count, c->q, c->J);
+        for (int i = 0; i < count; i++) {
+            const double *const w = weights(c, k, knot[i]);
+            double *const gx = to->x + (size_t)i * n, *const gxx = to->xx + (size_t)i * n * n;
+            if (!w) continue;
+            residual(c, k, i, x, u);
+            switch (t->term) {
+            case COST_CONTROL:
+                for (size_t j = 0; j < m; j++)
+                    to->u[(size_t)i * m + j] += w[j] * c->r[j], to->uu[((size_t)i * m + j) * m + j] += w[j];
+                continue;
+            case COST_VELOCITY:
+                for (int j = 0; j < t->count; j++) {
+                    const size_t a = nv + (size_t)c->dof[k][j];
+                    gx[a] += w[j] * c->r[j], gxx[a * n + a] += w[j];
+                }
+                continue;
+            case COST_POSTURE: posture_rows(c, k); break;
+            default: link_rows(c, k, i, t->term == COST_ORIENTATION ? 6 : 3); break;
+            }
+            add_squares(c, t->count, w, c->rows, 0, gx, gxx);
+        }
+    }
+}

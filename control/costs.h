@@ -1,0 +1,27 @@
+/// The cost of trajectories of a scene: `optimize.cost`, half of a sum of weights times squares of what differs from its targets,
+/// over time, a knot's length times what its state and controls cost at its beginning, and at the end.
+#ifndef CATENA_CONTROL_COSTS_H
+#define CATENA_CONTROL_COSTS_H
+
+#include "control/plant.h"
+#include "sim/scene/scene.h"
+
+#include <catena/model.h>
+
+/// One thread at a time may use it.
+typedef struct costs costs;
+
+/// For horizons of `knots` knots of `knot` s. Scene and model must last. NULL: CTN_NO_MEMORY, CTN_BAD_SCENE for weights that are all 0
+/// of controls, of which there is no best then.
+costs *costs_open(const ctn_scene *scene, const ctn_model *model, int knots, double knot, ctn_error *err);
+void costs_close(costs *c);  // NULL is allowed
+
+/// As a plant's, at x = (q, v) [count][nq + nv], u [count][nu]; count up to knots + 1. Second derivatives are Gauss-Newton's: those
+/// of the squares, without what residuals bend, so that they are positive semi-definite. Derivatives in tangent coordinates.
+void costs_cost(costs *c, int count, const int *knot, const double *x, const double *u, double *cost);
+void costs_derivatives(costs *c, int count, const int *knot, const double *x, const double *u, const plant_costs *to);
+
+/// What each term costs in a trajectory, X [knots + 1][nq + nv], U [knots][nu], over time and at the end: [ncost] each.
+void costs_terms(costs *c, const double *X, const double *U, double *running, double *end);
+
+#endif

@@ -1,0 +1,341 @@
+#include "control/ilqr_parts.h"
+
+#include "control/matrix.h"
+#include "sim/base/status.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double RHO_LEAST = 0.01, RHO_MOST = 1e7;
+static const double ROUNDING = 1e-14;  // of a cost: what an iteration expects to gain is not seen in it any more
+
+ilqr_config ilqr_default_config(void)
+{
+    return (ilqr_config){.backward = 1, .forward = 1, .alphas = 16, .rho = 1, .tolerance = 1e-6};
+}
+
+/// All arrays lie in one block, which this counts when s->memory is NULL, and else deals out.
+static size_t deal(ilqr *s)
+{
+    const plant *const p = s->plant;
+    const size_t N = (size_t)p->knots, n = (size_t)p->n, m = (size_t)p->m, nx = (size_t)p->nx, points = (size_t)p->most,
+                 alphas = (size_t)s->cfg.alphas, M = (size_t)s->cfg.forward, back = (size_t)s->cfg.backward;
+    const struct {
+        double **to;
+        size_t size;
+    } rows[] = {{&s->lower, m},
+                {&s->upper, m},
+                {&s->X, (N + 1) * nx},
+                {&s->U, N * m},
+                {&s->d, N * n},
+                {&s->A, N * n * n},
+                {&s->B, N * n * m},
+                {&s->costs.x, (N + 1) * n},
+                {&s->costs.u, (N + 1) * m},
+                {&s->costs.xx, (N + 1) * n * n},
+                {&s->costs.uu, (N + 1) * m * m},
+                {&s->costs.ux, (N + 1) * m * n},
+                {&s->P, (N + 1) * n * n},
+                {&s->s, (N + 1) * n},
+                {&s->end_P, back * n * n},
+                {&s->end_s, back * n},
+                {&s->K, N * m * n},
+                {&s->kappa, N * m},
+                {&s->sweep, 2 * (N + 1) * n},
+                {&s->tried_X, alphas * (N + 1) * nx},
+                {&s->tried_U, alphas * N * m},
+                {&s->tried_d, alphas * M * n},
+                {&s->x, points * nx},
+                {&s->u, points * m + m},
+                {&s->next, points * nx},
+                {&s->each, N + 1},
+                {&s->work, ilqr_knot_work(p->n, p->m) + 2 * n + m}};
+    size_t sum = 0;
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        if (s->memory) *rows[k].to = (double *)s->memory + sum;
+        sum += rows[k].size;
+    }
+    return sum * sizeof(double);
+}
+
+size_t ilqr_bytes(const plant *p, const ilqr_config *cfg)
+{
+    ilqr s = {.plant = p, .cfg = *cfg};
+    return sizeof s + deal(&s);
+}
+
+ilqr *ilqr_open(const plant *p, const ilqr_config *cfg, ctn_error *err)
+{
+    if (cfg->backward < 1 || cfg->backward > p->knots || cfg->forward < 1 || cfg->forward > p->knots)
+        return fail(err, CTN_BAD_ARGUMENT, "blocks: expected 1 to %d, the number of knots, found %d backward and %d forward",
+                    p->knots, cfg->backward, cfg->forward),
+               NULL;
+    if (cfg->alphas < 1 || cfg->alphas > MOST_ALPHAS || !(cfg->rho >= 0) || !(cfg->tolerance >= 0))
+        return fail(err, CTN_BAD_ARGUMENT, "expected 1 to %d alphas, and a rho and tolerance of 0 or more", MOST_ALPHAS), NULL;
+    ilqr *const s = calloc(1, sizeof *s);
+    if (!s) return fail(err, CTN_NO_MEMORY, "not enough memory for a trajectory"), NULL;
+    s->plant = p, s->cfg = *cfg;
+    const size_t bytes = deal(s), points = (size_t)p->most;
+    s->memory = calloc(1, bytes + 64);
+    s->knot = calloc(points + 1, sizeof *s->knot), s->whose = calloc(points + 1, sizeof *s->whose);
+    s->good = calloc(points + 1, sizeof *s->good), s->knots = calloc((size_t)p->knots + 1, sizeof *s->knots);
+    if (!s->memory || !s->knot || !s->whose || !s->good || !s->knots) {
+        ilqr_close(s);
+        return fail(err, CTN_NO_MEMORY, "not enough memory for a horizon of %d knots, which takes %.0f MB", p->knots,
+                    (double)bytes / 1e6),
+               NULL;
+    }
+    deal(s);
+    for (int k = 0; k <= p->knots; k++) s->knots[k] = k;
+    for (int i = 0; i < p->m; i++) {
+        s->lower[i] = cfg->lower ? cfg->lower[i] : -INFINITY, s->upper[i] = cfg->upper ? cfg->upper[i] : INFINITY;
+        if (s->lower[i] <= s->upper[i]) continue;
+        fail(err, CTN_BAD_ARGUMENT, "control %d: its lower bound %g is above its upper one, %g", i, s->lower[i], s->upper[i]);
+        ilqr_close(s);
+        return NULL;
+    }
+    if (!cfg->lower && !cfg->upper) s->lower = s->upper = NULL;
+    s->cfg.lower = s->cfg.upper = NULL;
+    return s;
+}
+
+void ilqr_close(ilqr *s)
+{
+    if (!s) return;
+    free(s->memory), free(s->knot), free(s->whose), free(s->good), free(s->knots);
+    free(s);
+}
+
+static double largest_defect(const ilqr *s)
+{
+    double most = 0;
+    for (int k = 0; k < s->plant->knots; k++) {
+        double sum = 0;
+        for (int i = 0; i < s->plant->n; i++) sum += fabs(s->d[k * s->plant->n + i]);
+        most = fmax(most, sum);
+    }
+    return most;
+}
+
+/// What the trajectory costs.
+static double cost_of(ilqr *s)
+{
+    const plant *const p = s->plant;
+    p->cost(p->context, p->knots, s->knots, s->X, s->U, s->each);
+    p->cost(p->context, 1, &s->knots[p->knots], ilqr_row(s->X, p->knots, p->nx), s->u, s->each + p->knots);
+    double sum = 0;
+    for (int k = 0; k <= p->knots; k++) sum += s->each[k];
+    return sum;
+}
+
+/// Block by block from the states at their starts.
+static ctn_status roll_out(ilqr *s, ctn_error *err)
+{
+    const plant *const p = s->plant;
+    const int N = p->knots;
+    memset(s->d, 0, (size_t)(N * p->n) * sizeof *s->d);
+    for (int b = 0; b < s->cfg.forward; b++)
+        for (int k = block_at(N, s->cfg.forward, b); k < block_at(N, s->cfg.forward, b + 1); k++) {
+            const ctn_status status =
+                p->step(p->context, 1, &k, ilqr_row(s->X, k, p->nx), ilqr_row(s->U, k, p->m), s->next, s->good, err);
+            if (status != CTN_OK) return status;
+            if (!s->good[0]) return fail(err, CTN_FROZEN, "knot %d cannot be stepped from with the controls at the start", k);
+            if (k + 1 < block_at(N, s->cfg.forward, b + 1) || k + 1 == N)
+                memcpy(ilqr_row(s->X, k + 1, p->nx), s->next, (size_t)p->nx * sizeof *s->X);
+            else p->difference(p->context, ilqr_row(s->X, k + 1, p->nx), s->next, ilqr_row(s->d, k, p->n));
+        }
+    s->linear = false;
+    s->state.cost = cost_of(s), s->state.defect = largest_defect(s);
+    return isfinite(s->state.cost) ? CTN_OK : fail(err, CTN_FROZEN, "what the start costs is not finite");
+}
+
+static void begin(ilqr *s, const double *U)
+{
+    const plant *const p = s->plant;
+    memcpy(s->U, U, (size_t)(p->knots * p->m) * sizeof *U);
+    for (int k = 0; k < p->knots * p->m && s->lower; k++) s->U[k] = fmin(fmax(s->U[k], s->lower[k % p->m]), s->upper[k % p->m]);
+    s->state = (ilqr_state){.rho = s->cfg.rho};
+    s->delta = 1, s->valued = false;
+    memset(s->kappa, 0, (size_t)(p->knots * p->m) * sizeof *s->kappa);
+    memset(s->K, 0, (size_t)(p->knots * p->m * p->n) * sizeof *s->K);
+}
+
+ctn_status ilqr_begin_from(ilqr *s, const double *X, const double *U, ctn_error *err)
+{
+    begin(s, U);
+    memcpy(s->X, X, (size_t)((s->plant->knots + 1) * s->plant->nx) * sizeof *X);
+    return roll_out(s, err);
+}
+
+ctn_status ilqr_begin(ilqr *s, const double *x0, const double *U, ctn_error *err)
+{
+    const int forward = s->cfg.forward;
+    begin(s, U);
+    memcpy(s->X, x0, (size_t)s->plant->nx * sizeof *x0);
+    s->cfg.forward = 1;
+    const ctn_status status = roll_out(s, err);
+    s->cfg.forward = forward;
+    return status;
+}
+
+/// The values at the ends of backward blocks are those of this pass, at the states that are there now, X from `old`.
+static void keep_values(ilqr *s, const double *old)
+{
+    const plant *const p = s->plant;
+    const int n = p->n, nx = p->nx;
+    for (int b = 0; b + 1 < s->cfg.backward; b++) {
+        const int k = block_at(p->knots, s->cfg.backward, b + 1);
+        double *const P = ilqr_row(s->end_P, b, n * n), *const v = ilqr_row(s->end_s, b, n), *const dx = s->work;
+        memcpy(P, ilqr_row(s->P, k, n * n), (size_t)(n * n) * sizeof *P), memcpy(v, ilqr_row(s->s, k, n), (size_t)n * sizeof *v);
+        if (!old) continue;
+        p->difference(p->context, ilqr_row((double *)old, k, nx), ilqr_row(s->X, k, nx), dx);
+        matrix_multiply(n, n, 1, 1, P, dx, v);
+    }
+}
+
+static bool rho_up(ilqr *s)
+{
+    s->delta = fmax(1.25 * s->delta, 1.25), s->state.rho = fmax(s->state.rho * s->delta, RHO_LEAST);
+    return s->state.rho <= RHO_MOST;
+}
+
+static void rho_down(ilqr *s) { s->delta = fmin(s->delta / 1.25, 1 / 1.25), s->state.rho = fmax(s->state.rho * s->delta, RHO_LEAST); }
+
+/// What the old trajectory is judged by, as the new ones are.
+static double own_merit(ilqr *s)
+{
+    const plant *const p = s->plant;
+    const int n = p->n;
+    double M = 0, *const Pd = s->work;
+    for (int b = 0; b + 1 < s->cfg.forward && !s->cfg.cost_alone; b++) {
+        const int k = block_at(p->knots, s->cfg.forward, b + 1);
+        const double *const d = ilqr_row(s->d, k - 1, n);
+        memset(Pd, 0, (size_t)n * sizeof *Pd), matrix_multiply(n, n, 1, 1, ilqr_row(s->P, k, n * n), d, Pd);
+        for (int i = 0; i < n; i++) M += ilqr_row(s->s, k, n)[i] * d[i] + 0.5 * d[i] * Pd[i];
+    }
+    return s->state.cost + M;
+}
+
+/// The best of what was tried, -1: none. z compares what it gains with what was expected.
+static int choose(ilqr *s)
+{
+    const double merit = own_merit(s);
+    if (-(s->linear_gain + s->quadratic_gain) <= 1e-12 * fabs(s->state.cost) && s->tried[0]) return 0;  // J resolves no more
+    int best = -1;
+    for (int a = 0; a < s->cfg.alphas; a++) {
+        const double alpha = ldexp(1, -a), expected = alpha * s->linear_gain + alpha * alpha * s->quadratic_gain;
+        const double z = (s->tried_M[a] - merit) / expected;
+        if (!s->tried[a] || !(expected < 0) || !(z > 0.05) || !(s->tried_defect[a] < 1)) continue;
+        if (best < 0 || s->tried_M[a] < s->tried_M[best]) best = a;
+    }
+    return best;
+}
+
+static void accept(ilqr *s, int a)
+{
+    const plant *const p = s->plant;
+    const int N = p->knots, n = p->n;
+    const size_t states = (size_t)(N + 1) * (size_t)p->nx, controls = (size_t)N * (size_t)p->m;
+    memcpy(s->U, s->tried_U + (size_t)a * controls, controls * sizeof *s->U);
+    double *const old = s->tried_X + (size_t)a * states;  // they change places
+    for (size_t k = 0; k < states; k++) {
+        const double x = s->X[k];
+        s->X[k] = old[k], old[k] = x;
+    }
+    keep_values(s, old);
+    memset(s->d, 0, (size_t)(N * n) * sizeof *s->d);
+    for (int b = 0; b + 1 < s->cfg.forward; b++)
+        memcpy(ilqr_row(s->d, block_at(N, s->cfg.forward, b + 1) - 1, n),
+               ilqr_row(s->tried_d + (size_t)a * (size_t)s->cfg.forward * (size_t)n, b, n), (size_t)n * sizeof *s->d);
+    s->state.cost = s->tried_J[a], s->state.defect = s->tried_defect[a], s->state.alpha = ldexp(1, -a);
+    s->linear = false;
+}
+
+static ctn_status linearise(ilqr *s, ctn_error *err)
+{
+    const plant *const p = s->plant;
+    const ctn_status status = p->linearise(p->context, s->X, s->U, s->A, s->B, err);
+    if (status != CTN_OK) return status;
+    const int N = p->knots, n = p->n, m = p->m;
+    p->cost_derivatives(p->context, N, s->knots, s->X, s->U, &s->costs);
+    const plant_costs end = {s->costs.x + (size_t)N * (size_t)n, s->costs.u + (size_t)N * (size_t)m,
+                             s->costs.xx + (size_t)N * (size_t)(n * n), s->costs.uu + (size_t)N * (size_t)(m * m),
+                             s->costs.ux + (size_t)N * (size_t)(m * n)};
+    p->cost_derivatives(p->context, 1, &s->knots[N], ilqr_row(s->X, N, p->nx), s->u, &end);
+    s->linear = true;
+    return CTN_OK;
+}
+
+ctn_status ilqr_step(ilqr *s, ctn_error *err)
+{
+    if (s->state.stop != ILQR_RUNS) return CTN_OK;
+    const ctn_status status = s->linear ? CTN_OK : linearise(s, err);
+    if (status != CTN_OK) return status;
+    const int blocks = s->valued || s->cfg.zero_start ? s->cfg.backward : 1;
+    if (!s->valued && s->cfg.zero_start) {
+        memset(s->end_P, 0, (size_t)(s->cfg.backward * s->plant->n * s->plant->n) * sizeof *s->end_P);
+        memset(s->end_s, 0, (size_t)(s->cfg.backward * s->plant->n) * sizeof *s->end_s);
+    }
+    while (!ilqr_backward(s, blocks))
+        if (!rho_up(s)) return s->state.stop = ILQR_STUCK, CTN_OK;
+    s->valued = true;
+    s->state.alpha = 0;
+    const bool resolved = -(s->linear_gain + s->quadratic_gain) <= ROUNDING * fabs(s->state.cost);
+    if ((s->state.gradient <= s->cfg.tolerance || (resolved && blocks == 1)) && s->state.defect <= s->cfg.tolerance)
+        return keep_values(s, NULL), s->state.stop = ILQR_OPTIMAL, CTN_OK;
+    const ctn_status played = ilqr_forward(s, err);
+    if (played != CTN_OK) return played;
+    s->state.iteration++;
+    const int best = choose(s);
+    if (best >= 0) accept(s, best), rho_down(s);
+    else {
+        keep_values(s, NULL);
+        if (!rho_up(s)) s->state.stop = ILQR_STUCK;
+    }
+    return CTN_OK;
+}
+
+ctn_status ilqr_shift(ilqr *s, const double *x0, ctn_error *err)
+{
+    const plant *const p = s->plant;
+    const int N = p->knots, m = p->m, n = p->n, nx = p->nx;
+    memmove(s->U, s->U + m, (size_t)((N - 1) * m) * sizeof *s->U);
+    memmove(s->K, s->K + m * n, (size_t)((N - 1) * m * n) * sizeof *s->K);
+    memmove(s->X, s->X + nx, (size_t)(N * nx) * sizeof *s->X);
+    double *const x = s->next, *const dx = s->work;  // what was planned stays in X until it is passed
+    memcpy(x, x0, (size_t)nx * sizeof *x);
+    for (int k = 0; k < N; k++) {
+        double *const u = ilqr_row(s->U, k, m);
+        p->difference(p->context, ilqr_row(s->X, k, nx), x, dx), matrix_multiply(m, n, 1, 1, ilqr_row(s->K, k, m * n), dx, u);
+        for (int i = 0; i < m && s->lower; i++) u[i] = fmin(fmax(u[i], s->lower[i]), s->upper[i]);
+        memcpy(ilqr_row(s->X, k, nx), x, (size_t)nx * sizeof *x);
+        const ctn_status status = p->step(p->context, 1, &k, ilqr_row(s->X, k, nx), u, x, s->good, err);
+        if (status != CTN_OK) return status;
+        if (!s->good[0]) return fail(err, CTN_FROZEN, "knot %d cannot be stepped from", k);
+    }
+    memcpy(ilqr_row(s->X, N, nx), x, (size_t)nx * sizeof *x);
+    memset(s->d, 0, (size_t)(N * n) * sizeof *s->d);
+    s->state = (ilqr_state){.rho = s->state.rho, .cost = cost_of(s)};
+    s->linear = s->valued = false;
+    return isfinite(s->state.cost) ? CTN_OK : fail(err, CTN_FROZEN, "what the plan costs is not finite");
+}
+
+ilqr_state ilqr_get_state(const ilqr *s) { return s->state; }
+const double *ilqr_states(const ilqr *s) { return s->X; }
+const double *ilqr_controls(const ilqr *s) { return s->U; }
+const double *ilqr_gains(const ilqr *s) { return s->K; }
+const double *ilqr_feedforward(const ilqr *s) { return s->kappa; }
+const double *ilqr_tried(const ilqr *s) { return s->tried_J; }
+
+const double *ilqr_value(const ilqr *s, int knot, const double **gradient)
+{
+    const size_t n = (size_t)s->plant->n, k = (size_t)knot;
+    if (gradient) *gradient = s->s + k * n;
+    return s->P + k * n * n;
+}
+
+void ilqr_expected(const ilqr *s, double *linear, double *quadratic)
+{
+    *linear = s->linear_gain, *quadratic = s->quadratic_gain;
+}

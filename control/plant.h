@@ -1,0 +1,35 @@
+/// What trajectory optimisation knows of what it steers: one knot of time at a time, x_{k+1} = F_k(x_k, u_k), and what it costs.
+///
+/// Points lie on a manifold: x has nx numbers, a change of it n (tangent coordinates: catena/derivatives.h), controls m. Arrays
+/// [count][..] are of as many points, each at a knot of its own. The same bits for any count and place in it.
+#ifndef CATENA_CONTROL_PLANT_H
+#define CATENA_CONTROL_PLANT_H
+
+#include <catena/status.h>
+
+#include <stdbool.h>
+
+/// Derivatives of the cost of points, likewise [count].
+typedef struct plant_costs {
+    double *x, *u;         // [n], [m]
+    double *xx, *uu, *ux;  // [n][n], [m][m], [m][n]: those that are kept of the second ones, at least positive semi-definite
+} plant_costs;
+
+typedef struct plant {
+    int knots;     // N: the horizon has N controls and N + 1 states
+    int nx, n, m;
+    int most;      // points that step is given at a time, at most
+    void *context;
+    /// next [count][nx] of x, u; good [count]: whether there is one. Not CTN_OK: nothing is.
+    ctn_status (*step)(void *context, int count, const int *knot, const double *x, const double *u, double *next, bool *good,
+                       ctn_error *err);
+    /// A [knots][n][n], B [knots][n][m] of all knots, at x [knots][nx], u [knots][m], by changes of x and u.
+    ctn_status (*linearise)(void *context, const double *x, const double *u, double *A, double *B, ctn_error *err);
+    /// Of points; at knot N that of the end, where u counts for nothing.
+    void (*cost)(void *context, int count, const int *knot, const double *x, const double *u, double *cost);
+    void (*cost_derivatives)(void *context, int count, const int *knot, const double *x, const double *u, const plant_costs *to);
+    void (*add)(void *context, const double *x, const double *dx, double *to);              // to = x + dx
+    void (*difference)(void *context, const double *from, const double *to, double *dx);    // from + dx = to
+} plant;
+
+#endif

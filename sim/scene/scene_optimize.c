@@ -1,0 +1,246 @@
+/// `optimize:`, what `catena optimize` makes as cheap as can be: settings, and a sum of costs, which control/costs.c evaluates.
+#include "sim/scene/scene_reader.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    OPTIMIZE_KEY_COST,
+    OPTIMIZE_KEY_METHOD,
+    OPTIMIZE_KEY_KNOT,
+    OPTIMIZE_KEY_GUESS,
+    OPTIMIZE_KEY_ITERATIONS,
+    OPTIMIZE_KEY_TOLERANCE,
+    OPTIMIZE_KEY_RHO,
+    OPTIMIZE_KEY_ALPHAS,
+    OPTIMIZE_KEY_BACKWARD,
+    OPTIMIZE_KEY_FORWARD,
+    OPTIMIZE_KEY_BOUNDS,
+    OPTIMIZE_KEYS
+};
+static const key optimize_keys[OPTIMIZE_KEYS] = {
+    [OPTIMIZE_KEY_COST] = {.name = "cost"},
+    [OPTIMIZE_KEY_METHOD] = {.name = "method"},
+    [OPTIMIZE_KEY_KNOT] = {.name = "knot"},
+    [OPTIMIZE_KEY_GUESS] = {.name = "guess"},
+    [OPTIMIZE_KEY_ITERATIONS] = {.name = "iterations"},
+    [OPTIMIZE_KEY_TOLERANCE] = {.name = "tolerance"},
+    [OPTIMIZE_KEY_RHO] = {.name = "rho"},
+    [OPTIMIZE_KEY_ALPHAS] = {.name = "alphas"},
+    [OPTIMIZE_KEY_BACKWARD] = {.name = "backward"},
+    [OPTIMIZE_KEY_FORWARD] = {.name = "forward"},
+    [OPTIMIZE_KEY_BOUNDS] = {.name = "bounds"},
+};
+
+enum {
+    COST_KEY_TERM,
+    COST_KEY_WEIGHT,
+    COST_KEY_END,
+    COST_KEY_TARGET,
+    COST_KEY_JOINTS,
+    COST_KEY_LINK,
+    COST_KEY_POINT,
+    COST_KEYS
+};
+static const key cost_keys[COST_KEYS] = {
+    [COST_KEY_TERM] = {.name = "term"},     [COST_KEY_WEIGHT] = {.name = "weight"}, [COST_KEY_END] = {.name = "end"},
+    [COST_KEY_TARGET] = {.name = "target"}, [COST_KEY_JOINTS] = {.name = "joints"}, [COST_KEY_LINK] = {.name = "link"},
+    [COST_KEY_POINT] = {.name = "point"},
+};
+
+#define BIT(k) (1u << COST_KEY_##k)
+enum { ALWAYS = BIT(TERM) | BIT(WEIGHT) | BIT(TARGET) };
+
+static const struct {
+    const char *name;
+    unsigned keys;
+} terms[COST_TERMS] = {
+    [COST_POSTURE] = {"posture", ALWAYS | BIT(END) | BIT(JOINTS)},
+    [COST_VELOCITY] = {"velocity", ALWAYS | BIT(END) | BIT(JOINTS)},
+    [COST_CONTROL] = {"control", ALWAYS},
+    [COST_PLACE] = {"place", ALWAYS | BIT(END) | BIT(LINK) | BIT(POINT)},
+    [COST_ORIENTATION] = {"orientation", ALWAYS | BIT(END) | BIT(LINK)},
+    [COST_COM] = {"com", ALWAYS | BIT(END)},
+};
+
+const char *cost_term_name(cost_term term) { return terms[term].name; }
+
+enum { MOST_BLOCKS = 100000, MOST_ITERATIONS = 100000000 };
+
+/// A number for all, or a list of `count`, of which there may be none: *list [count], NULL without the node.
+static bool read_list(source *s, const node *n, int count, number_sign sign, double **list)
+{
+    if (!n) return true;
+    *list = reader_alloc(s->r, ((size_t)count + 1) * sizeof **list);
+    return *list && read_each(s, n, count, sign, NULL, *list);
+}
+
+static bool read_cost_joints(source *s, const node *n, scene_cost *x)
+{
+    const ctn_scene *const scene = s->r->scene;
+    if (n && n->kind != NODE_SEQUENCE)
+        return bad_value(s, n, "expected a list of links, whose joints count, found %s", found(n).text);
+    if (n && !n->size) return bad_value(s, n, "expected at least one link, found none; without `joints` all count");
+    x->joints = reader_alloc(s->r, (size_t)(n ? n->size : scene->nlink + 1) * sizeof *x->joints);
+    if (!x->joints) return false;
+    for (int l = 0; l < scene->nlink && !n; l++)
+        if (scene->links[l].joint.type != CTN_FIXED) x->joints[x->njoint++] = l;
+    bool ok = true;
+    for (const node *entry = n ? n->child : NULL; entry && !hopeless(s); entry = entry->next) {
+        int link;
+        if (!read_link_name(s, entry, &link)) {
+            ok = false;
+            continue;
+        }
+        for (int k = 0; k < x->njoint; k++)
+            if (x->joints[k] == link) ok = bad_value(s, entry, "%s is named twice", found(entry).text);
+        if (scene->links[link].joint.type == CTN_FIXED)
+            ok = bad_value(s, entry, "the joint of %s is fixed: it has no motion", found(entry).text);
+        x->joints[x->njoint++] = link;
+    }
+    return ok;
+}
+
+/// Numbers of what motors are told.
+static int told_numbers(const ctn_scene *scene)
+{
+    int sum = 0;
+    for (int k = 0; k < scene->nmotor; k++) sum += scene->motors[k].told;
+    return sum;
+}
+
+static bool read_place_cost(source *s, const node *n, const node *const v[COST_KEYS], scene_cost *x)
+{
+    bool ok = true;
+    if (x->term != COST_COM)
+        ok = v[COST_KEY_LINK] ? read_link_name(s, v[COST_KEY_LINK], &x->link)
+                              : missing_key(s, n, "link", "missing; name the link");
+    if (v[COST_KEY_POINT]) ok = read_vector(s, v[COST_KEY_POINT], 3, ANY_SIGN, x->point) && ok;
+    x->target = reader_alloc(s->r, 4 * sizeof *x->target);
+    if (!x->target) return false;
+    const node *const target = v[COST_KEY_TARGET];
+    if (x->term == COST_ORIENTATION) {
+        x->ntarget = 4;
+        if (!target) return missing_key(s, n, "target", "missing; the turn of the link, as a quaternion [w, x, y, z]");
+        return read_quaternion(s, target, x->target) && ok;
+    }
+    x->ntarget = 3;
+    if (!target) return missing_key(s, n, "target", "missing; a point of the world, [x, y, z] in m");
+    return read_vector(s, target, 3, ANY_SIGN, x->target) && ok;
+}
+
+static bool read_cost(source *s, const node *n, scene_cost *x)
+{
+    const ctn_scene *const scene = s->r->scene;
+    const node *v[COST_KEYS];
+    int row;
+    *x = (scene_cost){.link = -1};
+    if (!read_keys(s, n, "a term of the cost", cost_keys, COST_KEYS, v)) return false;
+    if (!v[COST_KEY_TERM]) return missing_key(s, n, "term", "missing; as posture, place or control");
+    if (!read_kind(s, v[COST_KEY_TERM], terms, sizeof *terms, COST_TERMS,
+                   "terms are posture, velocity, control, place, orientation, com", &row))
+        return false;
+    x->term = (cost_term)row;
+    bool ok = true;
+    for (int k = 0; k < COST_KEYS; k++)
+        if (v[k] && !(terms[row].keys & (1u << k))) ok = bad_key(s, v[k], "the term %s has none", terms[row].name);
+    if (!v[COST_KEY_WEIGHT] && !v[COST_KEY_END])
+        ok = missing_key(s, n, "weight", x->term == COST_CONTROL
+                                             ? "missing; what a square costs each second"
+                                             : "missing; what a square costs each second, `end` for what it costs at the end, or both");
+    int count = 3;
+    if (x->term == COST_CONTROL) {
+        if (!scene->nmotor && (!s->r->motors || !s->r->errors.count))
+            return bad_value(s, v[COST_KEY_TERM], "the scene has no motors; give it some in `motors`");
+        count = told_numbers(scene);
+        x->ntarget = v[COST_KEY_TARGET] ? count : 0;
+        ok = read_list(s, v[COST_KEY_TARGET], count, ANY_SIGN, &x->target) && ok;
+    } else if (x->term == COST_POSTURE || x->term == COST_VELOCITY) {
+        if (!read_cost_joints(s, v[COST_KEY_JOINTS], x)) return false;
+        int nq = count = 0;
+        for (int k = 0; k < x->njoint; k++)
+            nq += joint_nq(scene->links[x->joints[k]].joint.type), count += joint_nv(scene->links[x->joints[k]].joint.type);
+        const int given = x->term == COST_POSTURE ? nq : count;
+        if (v[COST_KEY_TARGET]) x->ntarget = given, ok = read_list(s, v[COST_KEY_TARGET], given, ANY_SIGN, &x->target) && ok;
+    } else ok = read_place_cost(s, n, v, x) && ok;
+    x->count = count;
+    ok = read_list(s, v[COST_KEY_WEIGHT], count, NOT_NEGATIVE, &x->weight) && ok;
+    return read_list(s, v[COST_KEY_END], count, NOT_NEGATIVE, &x->end) && ok;
+}
+
+void free_optimize(scene_optimize *o)
+{
+    for (int k = 0; k < o->ncost; k++)
+        free(o->cost[k].weight), free(o->cost[k].end), free(o->cost[k].target), free(o->cost[k].joints);
+    free(o->cost), free(o->guess), free(o->lower), free(o->upper);
+    *o = (scene_optimize){0};
+}
+
+static bool read_costs(source *s, const node *mapping, const node *n, scene_optimize *to)
+{
+    if (!n) return missing_key(s, mapping, "cost", "missing; a list of terms, of which the sum is to be as small as can be");
+    if (n->kind != NODE_SEQUENCE) return bad_value(s, n, "expected a list of terms, found %s", found(n).text);
+    if (!n->size) return bad_value(s, n, "expected at least one term, found none");
+    to->cost = reader_alloc(s->r, (size_t)n->size * sizeof *to->cost);
+    if (!to->cost) return false;
+    bool ok = true;
+    for (const node *term = n->child; term && !hopeless(s); term = term->next) {
+        to->cost[to->ncost] = (scene_cost){0};
+        ok = read_cost(s, term, &to->cost[to->ncost++]) && ok;
+    }
+    return ok;
+}
+
+/// [lo, hi] of all controls, or one of these each.
+static bool read_control_bounds(source *s, const node *n, scene_optimize *to)
+{
+    const int count = told_numbers(s->r->scene);
+    if (!n) return true;
+    to->lower = reader_alloc(s->r, ((size_t)count + 1) * sizeof *to->lower);
+    to->upper = reader_alloc(s->r, ((size_t)count + 1) * sizeof *to->upper);
+    if (!to->lower || !to->upper) return false;
+    const bool each = n->kind == NODE_SEQUENCE && n->child && n->child->kind == NODE_SEQUENCE;
+    if (each && n->size != count)
+        return bad_value(s, n, "expected [lo, hi], or one of these for each of the %d numbers that motors are told, found %d", count,
+                         n->size);
+    const node *at = each ? n->child : n;
+    bool ok = true;
+    for (int k = 0; k < count && ok; k++) {
+        double pair[2] = {0};
+        ok = read_vector(s, at, 2, ANY_SIGN, pair);
+        if (ok && !(pair[0] < pair[1])) ok = bad_value(s, at, "expected [lo, hi] with lo below hi, found [%g, %g]", pair[0], pair[1]);
+        to->lower[k] = pair[0], to->upper[k] = pair[1];
+        if (each) at = at->next;
+    }
+    return ok;
+}
+
+bool read_optimize(source *s, const node *n)
+{
+    ctn_scene *const scene = s->r->scene;
+    static const char *const methods[] = {"ilqr", "plancher"};
+    const node *v[OPTIMIZE_KEYS];
+    scene_optimize to = {.given = true, .iterations = 200, .tolerance = 1e-6, .rho = 1, .alphas = 16, .backward = 1, .forward = 1};
+    to.at = (scene_place){n->line, n->column};
+    if (!read_keys(s, n, "what is to be optimized", optimize_keys, OPTIMIZE_KEYS, v)) return false;
+    bool ok = read_costs(s, n, v[OPTIMIZE_KEY_COST], &to);
+    if (v[OPTIMIZE_KEY_METHOD])
+        ok = read_word(s, v[OPTIMIZE_KEY_METHOD], methods, 2, "ilqr or plancher", &to.method) && ok;
+    if (v[OPTIMIZE_KEY_KNOT]) ok = read_number(s, v[OPTIMIZE_KEY_KNOT], POSITIVE, &to.knot) && ok;
+    if (v[OPTIMIZE_KEY_ITERATIONS])
+        ok = read_whole(s, v[OPTIMIZE_KEY_ITERATIONS], 0, MOST_ITERATIONS, &to.iterations) && ok;
+    if (v[OPTIMIZE_KEY_TOLERANCE]) ok = read_number(s, v[OPTIMIZE_KEY_TOLERANCE], NOT_NEGATIVE, &to.tolerance) && ok;
+    if (v[OPTIMIZE_KEY_RHO]) ok = read_number(s, v[OPTIMIZE_KEY_RHO], NOT_NEGATIVE, &to.rho) && ok;
+    if (v[OPTIMIZE_KEY_ALPHAS]) ok = read_whole(s, v[OPTIMIZE_KEY_ALPHAS], 1, 32, &to.alphas) && ok;
+    if (v[OPTIMIZE_KEY_BACKWARD]) ok = read_whole(s, v[OPTIMIZE_KEY_BACKWARD], 1, MOST_BLOCKS, &to.backward) && ok;
+    if (v[OPTIMIZE_KEY_FORWARD]) ok = read_whole(s, v[OPTIMIZE_KEY_FORWARD], 1, MOST_BLOCKS, &to.forward) && ok;
+    ok = read_list(s, v[OPTIMIZE_KEY_GUESS], told_numbers(scene), ANY_SIGN, &to.guess) && ok;
+    ok = read_control_bounds(s, v[OPTIMIZE_KEY_BOUNDS], &to) && ok;
+    if (!ok || s->includer || hopeless(s)) {  // only the scene itself decides
+        free_optimize(&to);
+        return ok;
+    }
+    scene->optimize = to;
+    return true;
+}
