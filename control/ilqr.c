@@ -321,6 +321,41 @@ ctn_status ilqr_shift(ilqr *s, const double *x0, ctn_error *err)
     return isfinite(s->state.cost) ? CTN_OK : fail(err, CTN_FROZEN, "what the plan costs is not finite");
 }
 
+/// Hands out, or takes in, so many numbers; moves on.
+static void move_numbers(double *own, size_t n, bool load, double **flat)
+{
+    memcpy(load ? own : *flat, load ? *flat : own, n * sizeof *own);
+    *flat += n;
+}
+
+enum { STATE_NUMBERS = 10 };
+
+size_t ilqr_numbers(const ilqr *s)
+{
+    const plant *const p = s->plant;
+    const size_t N = (size_t)p->knots, n = (size_t)p->n, m = (size_t)p->m, back = (size_t)s->cfg.backward;
+    return STATE_NUMBERS + (N + 1) * (size_t)p->nx + N * m + N * n + back * (n * n + n) + N * m * (n + 1);
+}
+
+void ilqr_flatten(ilqr *s, bool load, double *flat)
+{
+    const plant *const p = s->plant;
+    const size_t N = (size_t)p->knots, n = (size_t)p->n, m = (size_t)p->m, back = (size_t)s->cfg.backward;
+    ilqr_state *const x = &s->state;
+    double numbers[STATE_NUMBERS] = {x->iteration, x->cost, x->defect, x->gradient, x->rho, x->alpha, (double)x->failed, x->stop,
+                                     s->delta,     s->valued};
+    move_numbers(numbers, STATE_NUMBERS, load, &flat);
+    if (load) {
+        *x = (ilqr_state){(int)numbers[0], numbers[1],       numbers[2], numbers[3], numbers[4],
+                          numbers[5],      (long)numbers[6], (ilqr_stop)numbers[7]};
+        s->delta = numbers[8], s->valued = numbers[9] != 0, s->linear = false;
+    }
+    move_numbers(s->X, (N + 1) * (size_t)p->nx, load, &flat), move_numbers(s->U, N * m, load, &flat);
+    move_numbers(s->d, N * n, load, &flat), move_numbers(s->end_P, back * n * n, load, &flat);
+    move_numbers(s->end_s, back * n, load, &flat), move_numbers(s->K, N * m * n, load, &flat);
+    move_numbers(s->kappa, N * m, load, &flat);
+}
+
 ilqr_state ilqr_get_state(const ilqr *s) { return s->state; }
 const double *ilqr_states(const ilqr *s) { return s->X; }
 const double *ilqr_controls(const ilqr *s) { return s->U; }

@@ -76,6 +76,10 @@ void ilqr_expected(const ilqr *s, double *linear, double *quadratic);
 /// Costs [alphas] of what was tried last; NaN where the plant failed.
 const double *ilqr_tried(const ilqr *s);
 
+/// All that its future depends on, as numbers: into flat, or (load) out of it.
+size_t ilqr_numbers(const ilqr *s);
+void ilqr_flatten(ilqr *s, bool load, double *flat);
+
 /// One step of time is over: knots move to the front by one, the last control and gains are repeated; the first state becomes x0
 /// [nx], and everything is rolled out with the gains from there.
 ctn_status ilqr_shift(ilqr *s, const double *x0, ctn_error *err);

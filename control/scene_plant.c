@@ -139,7 +139,7 @@ scene_plant *scene_plant_open(const ctn_scene *scene, const ctn_model *model, co
     if (lacks)
         return fail_at(err, CTN_BAD_SCENE, scene->path, o->at.line, o->at.column, "optimize", "the scene has no %s", lacks),
                NULL;
-    if (scene->controller.given)
+    if (scene->controller.given && scene->controller.type != CONTROLLER_PLAN)
         return fail_at(err, CTN_BAD_SCENE, scene->path, o->at.line, o->at.column, "optimize",
                        "stands beside `controller`, which tells motors, too; leave one of them out"),
                NULL;

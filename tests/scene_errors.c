@@ -474,7 +474,7 @@ static const struct {
       "limit_stiffness.a: expected a positive number, found 0 as the least"}},
     {LINKS "  - {name: a, joint: fixed, " MASS "}\nsample: {force: {^a: {uniform: [0, 1]}}}\n",
      {"force.a: the joint of this link is fixed: there is nothing to draw"}},
-    {TOP("controller: ^{}"), {"controller.type: missing; controllers are sinusoids, spline, gait, linear or tanh"}},
+    {TOP("controller: ^{}"), {"controller.type: missing; controllers are sinusoids, spline, gait, linear, tanh or plan"}},
     {TOP("controller: {type: ^tan}"), {"controller.type: unknown 'tan'; did you mean 'tanh'?"}},
     {TOP("controller: ^{type: linear, range: [0, 1]}"), {"controller.sensors: missing; a list of names, or all"}},
     {TOP("controller: {type: linear, range: [0, 1], sensors: all, ^knots: 4}"),

@@ -32,6 +32,7 @@ enum option_id {
     OPT_SEED,
     OPT_SEEDS,
     OPT_GENERATIONS,
+    OPT_ITERATIONS,
     OPT_STARTS,
     OPT_CONTROLS,
     OPT_CONTROL,

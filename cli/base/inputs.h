@@ -13,4 +13,7 @@ int keep_input(enum option_id option, const char *path, const char *input, const
 /// The same for all files that a scene was read from.
 int keep_scene(enum option_id option, const char *path, const ctn_scene *scene);
 
+/// Whether two files lie in one folder.
+bool same_folder(const char *a, const char *b);
+
 #endif

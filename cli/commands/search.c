@@ -11,7 +11,6 @@
 #include "sim/base/clock.h"
 #include "sim/base/new_file.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,21 +27,6 @@ typedef struct {
     bool quiet;
     own_reward *reward;  // NULL: the scene's alone
 } asked;
-
-/// Whether two files lie in one folder.
-static bool same_folder(const char *a, const char *b)
-{
-    const char *const paths[] = {a, b};
-    char folder[2][PATH_MAX], *real[2];
-    for (int k = 0; k < 2; k++) {
-        const char *const slash = strrchr(paths[k], '/');
-        snprintf(folder[k], sizeof folder[k], "%.*s", slash ? (int)(slash - paths[k]) + 1 : 1, slash ? paths[k] : ".");
-        real[k] = realpath(folder[k], NULL);
-    }
-    const bool same = real[0] && real[1] && !strcmp(real[0], real[1]);
-    free(real[0]), free(real[1]);
-    return same;
-}
 
 static int read_options(const arguments *args, asked *a)
 {

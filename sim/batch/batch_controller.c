@@ -106,7 +106,31 @@ static void tell_network(const model_controller *c, const double *p, double time
     }
 }
 
-static size_t room_of(const model_controller *c) { return (size_t)c->inputs + (size_t)network_outputs(&c->net); }
+/// The row of the time, the last one from then on; with gains, u + K (x - x of the row). room: x of the row - x, and signs of it.
+static void tell_plan(const ctn_model *m, double time, double dt, const double *q, const double *v, double *u, double *room)
+{
+    const model_controller *const c = m->controller;
+    int row = 0;
+    for (int most = c->plan_rows; row + 1 < most;) {  // the last row that is not later
+        const int middle = (row + most) / 2;
+        if (c->plan[middle * c->plan_width] <= time + 1e-6 * dt) row = middle;
+        else most = middle;
+    }
+    const double *const of = c->plan + row * c->plan_width, *const at = of + 1 + c->outputs;
+    for (int i = 0; i < c->outputs; i++) u[c->target[i]] = of[1 + i];
+    if (!c->feeds) return;
+    const double *const K = at + m->nq + m->nv;
+    ctn_model_difference(m, 1, at, q, room);
+    for (int i = 0; i < m->nv; i++) room[m->nv + i] = v[i] - at[m->nq + i];
+    for (int i = 0; i < c->outputs; i++)
+        for (int j = 0; j < 2 * m->nv; j++) u[c->target[i]] += K[i * 2 * m->nv + j] * room[j];
+}
+
+static size_t room_of(const ctn_model *m)
+{
+    const model_controller *const c = m->controller;
+    return c->type == CONTROLLER_PLAN ? 2 * (size_t)m->nv : (size_t)c->inputs + (size_t)network_outputs(&c->net);
+}
 
 static void tell(const model_controller *c, const double *p, double time, const double *sensors, double *u, double *room)
 {
@@ -171,7 +195,7 @@ bool batch_telling_open(ctn_batch *batch)
     if (!c) return true;
     batch_telling *const t = batch->telling = calloc(1, sizeof *t);
     if (!t) return false;
-    t->numbers = batch->model->ncontrol, t->room_size = room_of(c);
+    t->numbers = batch->model->ncontrol, t->room_size = room_of(batch->model);
     t->targets = calloc(worlds * ((size_t)t->numbers + 1), sizeof *t->targets);
     t->kept = batch->cfg.interrupt ? calloc(worlds * ((size_t)t->numbers + 1), sizeof *t->kept) : NULL;
     t->parameters = calloc(worlds * (size_t)c->count + 1, sizeof *t->parameters);
@@ -263,10 +287,15 @@ void batch_tell_block(ctn_batch *batch, int thread, int block, const int *steps,
     if (!any) return;
     const double *const sensors = c->sensors ? batch_sense_block(batch, thread, block, time) : NULL;
     const size_t width = (size_t)ctn_model_sensor_numbers(batch->model);
+    world_rows rows = {0};
+    if (c->feeds) rows = block_rows(batch, thread, block);
     for (int l = 0; l < count; l++) {
         double *const u = targets_of(batch, first + l);
         if (!due[l]) continue;
-        tell(c, t->parameters + (size_t)(first + l) * (size_t)c->count, time[l], sensors ? sensors + (size_t)l * width : NULL, u,
+        if (c->type == CONTROLLER_PLAN)
+            tell_plan(batch->model, time[l], dt_of(batch, first + l), rows.q + (size_t)l * (size_t)batch->model->nq,
+                      rows.v + (size_t)l * (size_t)batch->model->nv, u, t->room + (size_t)thread * t->room_size);
+        else tell(c, t->parameters + (size_t)(first + l) * (size_t)c->count, time[l], sensors ? sensors + (size_t)l * width : NULL, u,
              t->room + (size_t)thread * t->room_size);
         u[t->numbers] = 1;
     }

@@ -15,8 +15,10 @@ static void list_outputs(const ctn_model *m, const scene_controller *s, model_co
     for (int k = 0; k < s->nmotor; k++) {
         const joint_motor *const a = &m->motors[s->motors[k]];
         const int end = s->motors[k] + 1 < m->nmotor ? a[1].control : m->ncontrol;
-        for (int i = a->control; i < end; i++, c->outputs++)
-            c->target[c->outputs] = i, memcpy(c->range[c->outputs], s->range[k], sizeof *c->range);
+        for (int i = a->control; i < end; i++, c->outputs++) {
+            c->target[c->outputs] = i;
+            if (s->range) memcpy(c->range[c->outputs], s->range[k], sizeof *c->range);
+        }
     }
 }
 
@@ -88,8 +90,19 @@ static void look_for(const scene_controller *s, model_controller *c)
         }
         break;
     case CONTROLLER_GAIT: look_for_gait(s, c); break;
+    case CONTROLLER_PLAN: break;
     default: look_for_weights(c);
     }
+}
+
+static bool copy_plan(const ctn_model *m, const scene_controller *s, model_controller *c)
+{
+    c->plan_rows = s->plan_rows, c->feeds = s->plan_feeds;
+    c->plan_width = 1 + c->outputs + (c->feeds ? m->nq + m->nv + c->outputs * 2 * m->nv : 0);
+    const size_t size = (size_t)c->plan_rows * (size_t)c->plan_width * sizeof *c->plan;
+    c->plan = malloc(size);
+    if (c->plan) memcpy(c->plan, s->plan, size);
+    return c->plan != NULL;
 }
 
 bool compile_controller(ctn_model *m, const ctn_scene *scene)
@@ -116,6 +129,7 @@ bool compile_controller(ctn_model *m, const ctn_scene *scene)
     list_outputs(m, s, c), list_inputs(m, s, c);
     c->clock = s->clock, c->inputs = c->sensors + (c->clock > 0 ? CLOCK_NUMBERS : 0);
     if (c->legs) list_legs(m, s, c);
+    if (s->type == CONTROLLER_PLAN && !copy_plan(m, s, c)) return false;
     network *const net = &c->net;
     *net = (network){.inputs = c->inputs, .bounded = c->type == CONTROLLER_TANH};
     for (int l = 0; l < 2 && s->hidden[l]; l++) net->width[net->layers++] = s->hidden[l];
@@ -129,7 +143,7 @@ void free_controller_of(ctn_model *m)
 {
     model_controller *const c = m->controller;
     if (!c) return;
-    free(c->leg), free(c->joint), free(c->sign), free(c->phases);
+    free(c->leg), free(c->joint), free(c->sign), free(c->phases), free(c->plan);
     free(c->target), free(c->range), free(c->sensed), free(c->scale), free(c->start), free(c->bounds), free(c->sigma);
     free(c);
 }

@@ -31,6 +31,9 @@ typedef struct model_controller {
     double *sign, *phases;       // [outputs] -1: mirrored; [legs], NULL: they are looked for
     int knots;
     double period, ramp, every;  // s; every 0: before each step
+    int plan_rows, plan_width;   // of a plan: rows of s, targets, and where it feeds back q, v and gains [outputs][2 nv]
+    bool feeds;
+    double *plan;  // [plan_rows][plan_width]
     double *start;               // [count], its parameters
     double (*bounds)[2];         // [count], within which they are looked for; infinite: anywhere
     double *sigma;               // [count], how far from the start they are looked for at first

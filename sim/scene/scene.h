@@ -189,7 +189,8 @@ typedef enum controller_type {
     CONTROLLER_SPLINE,
     CONTROLLER_LINEAR,
     CONTROLLER_TANH,
-    CONTROLLER_GAIT
+    CONTROLLER_GAIT,
+    CONTROLLER_PLAN
 } controller_type;
 typedef struct scene_controller {
     bool given;
@@ -208,6 +209,9 @@ typedef struct scene_controller {
     double *scale;            // [nsensor], that they are divided by
     double clock;             // Hz, of two more inputs; 0: there are none
     int hidden[2];            // widths of layers; 0: there is none
+    int plan_rows;            // of a plan
+    bool plan_feeds;          // it has states and gains
+    double *plan;             // [plan_rows][1 + nu, with gains and nq + nv + nu 2 nv], s first
     double *parameters;       // NULL: they are not given
     scene_place at, found;    // where it begins; where its parameters do, line 0: nowhere
 } scene_controller;
@@ -514,6 +518,7 @@ int scene_sensor_size(const ctn_scene *scene, int sensor);
 int scene_sensor_numbers(const ctn_scene *scene);
 
 /// "progress", "speed", ...
+const char *cost_term_name(cost_term term);  // likewise, of a cost
 const char *reward_term_name(reward_term term);
 
 /// "orbit", "track" or "first-person".

@@ -2,6 +2,7 @@
 #include "sim/scene/scene_reader.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,7 @@ enum controller_key {
     CONTROLLER_KEY_CLOCK,
     CONTROLLER_KEY_HIDDEN,
     CONTROLLER_KEY_PARAMETERS,
+    CONTROLLER_KEY_TABLE,
     CONTROLLER_KEYS
 };
 
@@ -44,6 +46,7 @@ static const key controller_keys[CONTROLLER_KEYS] = {
     [CONTROLLER_KEY_CLOCK] = {.name = "clock"},
     [CONTROLLER_KEY_HIDDEN] = {.name = "hidden"},
     [CONTROLLER_KEY_PARAMETERS] = {.name = "parameters"},
+    [CONTROLLER_KEY_TABLE] = {.name = "table"},
 };
 
 #define BIT(k) (1u << CONTROLLER_KEY_##k)
@@ -66,6 +69,7 @@ static const struct {
     [CONTROLLER_GAIT] = {"gait", OF_LEGS, BIT(RANGE) | BIT(FREQUENCY) | BIT(LEGS)},
     [CONTROLLER_LINEAR] = {"linear", OF_SENSORS, BIT(SENSORS) | BIT(RANGE)},
     [CONTROLLER_TANH] = {"tanh", OF_SENSORS | BIT(HIDDEN), BIT(SENSORS) | BIT(RANGE) | BIT(HIDDEN)},
+    [CONTROLLER_PLAN] = {"plan", BIT(TYPE) | BIT(TABLE), BIT(TABLE)},
 };
 enum { TYPES = sizeof types / sizeof *types };
 
@@ -77,12 +81,13 @@ static const char *const missing[CONTROLLER_KEYS] = {
     [CONTROLLER_KEY_LEGS] = "the joints of each leg, from the body outwards: [[hip, knee], [other_hip, other_knee]]",
     [CONTROLLER_KEY_SENSORS] = "a list of names, or all",
     [CONTROLLER_KEY_HIDDEN] = "the widths of one or two layers: [16, 16]",
+    [CONTROLLER_KEY_TABLE] = "the file that catena optimize wrote",
 };
 
 static bool read_type(source *s, const node *n, controller_type *type)
 {
     int row;
-    if (!read_kind(s, n, types, sizeof *types, TYPES, "controllers are sinusoids, spline, gait, linear or tanh", &row))
+    if (!read_kind(s, n, types, sizeof *types, TYPES, "controllers are sinusoids, spline, gait, linear, tanh or plan", &row))
         return false;
     *type = (controller_type)row;
     return true;
@@ -334,12 +339,51 @@ int scene_controller_parameters(const ctn_scene *scene, const scene_controller *
     switch (c->type) {
     case CONTROLLER_SINUSOIDS: return 1 + 3 * outputs;
     case CONTROLLER_SPLINE: return c->knots * outputs;
+    case CONTROLLER_PLAN: return 0;
     case CONTROLLER_GAIT: return 2 + (c->phases ? 0 : c->legs - 1) + 3 * outputs / c->legs;
     default: break;
     }
     int count = 0, width = inputs;
     for (int k = 0; k < 2 && c->hidden[k]; k++) count += c->hidden[k] * (width + 1), width = c->hidden[k];
     return count + outputs * (width + 1);
+}
+
+/// Columns prefix0 .. of a table, from `at` of each row on.
+static bool take_columns(source *s, const node *n, const scene_table *t, scene_controller *to, int width, const char *prefix,
+                         int rows, int columns, int *at)
+{
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < columns; j++, ++*at) {
+            char name[48];
+            if (rows > 1 || *prefix == 'K') snprintf(name, sizeof name, "%s%d_%d", prefix, i, j);
+            else snprintf(name, sizeof name, "%s%d", prefix, j);
+            const int column = table_column(t, name);
+            if (column < 0) return bad_value(s, n, "the table has no column `%s`, which this scene needs", name);
+            for (int k = 0; k < t->rows; k++) to->plan[k * width + *at] = t->numbers[(size_t)column * (size_t)t->rows + (size_t)k];
+        }
+    return true;
+}
+
+/// A table with columns time, u0, u1, .. and, with feedback, q0, .., v0, .., K0_0, ..: K [nu][2 nv].
+static bool read_plan_table(source *s, const node *n, scene_controller *to)
+{
+    const ctn_scene *const scene = s->r->scene;
+    const scene_table *const t = read_table(s, n);
+    if (!t) return false;
+    int nq = 0, nv = 0, nu = 0, at = 1;
+    for (int l = 0; l < scene->nlink; l++)
+        nq += joint_nq(scene->links[l].joint.type), nv += joint_nv(scene->links[l].joint.type);
+    for (int k = 0; k < scene->nmotor; k++) nu += scene->motors[k].told;
+    to->plan_rows = t->rows, to->plan_feeds = table_column(t, "K0_0") >= 0;
+    const int width = 1 + nu + (to->plan_feeds ? nq + nv + nu * 2 * nv : 0);
+    to->plan = reader_alloc(s->r, (size_t)t->rows * (size_t)width * sizeof *to->plan);
+    if (!to->plan) return false;
+    const int time = table_column(t, "time");
+    for (int k = 0; k < t->rows; k++) to->plan[k * width] = t->numbers[(size_t)time * (size_t)t->rows + (size_t)k];
+    to->every = to->plan[width] - to->plan[0];
+    return take_columns(s, n, t, to, width, "u", 1, nu, &at) &&
+           (!to->plan_feeds || (take_columns(s, n, t, to, width, "q", 1, nq, &at) && take_columns(s, n, t, to, width, "v", 1, nv, &at) &&
+                                take_columns(s, n, t, to, width, "K", nu, 2 * nv, &at)));
 }
 
 bool read_controller(source *s, const node *n)
@@ -350,7 +394,7 @@ bool read_controller(source *s, const node *n)
     *to = (scene_controller){.at = {n->line, n->column}};
     if (!read_keys(s, n, "a controller", controller_keys, CONTROLLER_KEYS, v)) return false;
     if (!v[CONTROLLER_KEY_TYPE])
-        return missing_key(s, n, "type", "missing; controllers are sinusoids, spline, gait, linear or tanh");
+        return missing_key(s, n, "type", "missing; controllers are sinusoids, spline, gait, linear, tanh or plan");
     if (!read_type(s, v[CONTROLLER_KEY_TYPE], &to->type)) return false;
     for (int k = 0; k < CONTROLLER_KEYS; k++) {
         if (v[k] && !(types[to->type].keys & 1u << k))
@@ -364,6 +408,7 @@ bool read_controller(source *s, const node *n)
     if (ok && to->legs)
         ok = read_phases(s, v[CONTROLLER_KEY_PHASES], to) && read_mirror(s, v[CONTROLLER_KEY_MIRROR], to) &&
              read_duty(s, v[CONTROLLER_KEY_DUTY], to);
+    if (ok && to->type == CONTROLLER_PLAN) return to->given = read_plan_table(s, v[CONTROLLER_KEY_TABLE], to);
     if (ok) ok = read_ranges(s, v[CONTROLLER_KEY_RANGE], to);
     if (v[CONTROLLER_KEY_EVERY]) ok = read_number(s, v[CONTROLLER_KEY_EVERY], POSITIVE, &to->every) && ok;
     if (v[CONTROLLER_KEY_RAMP]) ok = read_number(s, v[CONTROLLER_KEY_RAMP], NOT_NEGATIVE, &to->ramp) && ok;
@@ -384,6 +429,7 @@ bool read_controller(source *s, const node *n)
 void free_controller(scene_controller *c)
 {
     free(c->motors), free(c->range), free(c->phases), free(c->mirror), free(c->sensors), free(c->scale), free(c->parameters);
+    free(c->plan);
     *c = (scene_controller){0};
 }
 

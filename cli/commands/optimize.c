@@ -1,0 +1,213 @@
+/// `catena optimize`: finds what motors are to be told so that a scene's trajectory costs least (control/trajectory.h), and writes the
+/// scene that plays it.
+#include "cli/commands/commands.h"
+#include "cli/base/inputs.h"
+#include "cli/base/message.h"
+#include "cli/base/setup.h"
+#include "cli/base/stop.h"
+#include "control/trajectory.h"
+#include "sim/base/clock.h"
+#include "sim/base/new_file.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/// What the command line asks for.
+typedef struct {
+    setup s;
+    const char *out;
+    char *checkpoint, *table, *plan;  // beside it
+    long iterations;
+    double duration;
+    bool quiet;
+} asked;
+
+/// FILE without ".yaml", and the ending.
+static char *beside_out(const char *out, const char *ending)
+{
+    const size_t length = strlen(out), stem = length > 5 && !strcmp(out + length - 5, ".yaml") ? length - 5 : length;
+    char *const path = malloc(length + strlen(ending) + 1);
+    if (path) sprintf(path, "%.*s%s", (int)stem, out, ending);
+    return path;
+}
+
+static int read_options(const arguments *args, asked *a)
+{
+    const int status = setup_open_to_step(args, &a->s);
+    if (status != EXIT_OK) return status;
+    a->out = args->value[OPT_OUT], a->quiet = args->value[OPT_QUIET] != NULL;
+    a->iterations = a->s.scene->optimize.iterations, a->duration = ctn_scene_duration(a->s.scene);
+    if (!a->out) return usage_error("--out is missing: the file of the scene that is found, .yaml");
+    if (!number_option(args, OPT_DURATION, &a->duration) || !whole_option(args, OPT_ITERATIONS, 0, 100000000, &a->iterations))
+        return EXIT_USAGE;
+    if (a->s.scene->nfile > 1 && !same_folder(a->out, a->s.scene->path))
+        return usage_error("--out: the scene names other files by where they lie; name a file in the folder of the scene");
+    const int kept = keep_scene(OPT_OUT, a->out, a->s.scene);
+    if (kept != EXIT_OK) return kept;
+    a->checkpoint = beside_out(a->out, ".checkpoint"), a->table = beside_out(a->out, ".csv");
+    a->plan = beside_out(a->out, ".plan.csv");
+    return a->checkpoint && a->table && a->plan ? EXIT_OK : run_error("not enough memory");
+}
+
+// ---- the table of iterations, line by line, so that what is killed can be read
+
+static FILE *open_table(const char *path, int done)
+{
+    FILE *const before = done ? fopen(path, "r") : NULL;
+    char *line = NULL, *kept = NULL;
+    size_t room = 0, length = 0;
+    while (before && getline(&line, &room, before) > 0) {  // rows of iterations that are made anew are left behind
+        char *end;
+        const long iteration = strtol(line, &end, 10);
+        if (end == line || iteration > done || !strchr(line, '\n')) continue;
+        char *const more = realloc(kept, length + strlen(line) + 1);
+        if (!more) break;
+        kept = more, strcpy(kept + length, line), length += strlen(line);
+    }
+    if (before) fclose(before);
+    FILE *const table = fopen(path, "w");
+    if (table) fputs("iteration,seconds,cost,defect,gradient,rho,alpha\n", table), fputs(kept ? kept : "", table);
+    else run_error("%s: cannot be written: %s", path, strerror(errno));
+    free(line), free(kept);
+    return table;
+}
+
+static bool add_row(FILE *table, const char *path, const ilqr_state *x, double seconds)
+{
+    fprintf(table, "%d,%.6f,%.17g,%.17g,%.17g,%.17g,%.17g\n", x->iteration, seconds, x->cost, x->defect, x->gradient, x->rho,
+            x->alpha);
+    return (!fflush(table) && !ferror(table)) || (run_error("%s: cannot be written: %s", path, strerror(errno)), false);
+}
+
+// ---- iterations
+
+static void print_iteration(const asked *a, const trajectory *t, double seconds)
+{
+    const ilqr_state x = trajectory_state(t);
+    if (a->quiet) return;
+    printf("iteration %-4d cost %-14.9g defect %-9.2g gradient %-9.2g rho %-8.3g alpha %-8.4g %.2f s\n", x.iteration, x.cost,
+           x.defect, x.gradient, x.rho, x.alpha, seconds);
+    fflush(stdout);
+}
+
+static int make_iterations(const asked *a, trajectory *t, FILE *table)
+{
+    ctn_error err;
+    const double began = clock_now();
+    double saved = began;
+    if (!a->quiet && !trajectory_state(t).iteration) printf("guess          cost %-14.9g\n", trajectory_state(t).cost);
+    while (trajectory_state(t).iteration < a->iterations && trajectory_state(t).stop == ILQR_RUNS) {
+        const int before = trajectory_state(t).iteration;
+        const ctn_status status = trajectory_step(t, &err);
+        const bool stops = status == CTN_INTERRUPTED || *stop_flag();
+        if (status != CTN_OK && !stops) return engine_error(&err);
+        const ilqr_state x = trajectory_state(t);
+        const double now = clock_now();
+        if (x.iteration > before && !add_row(table, a->table, &x, now - began)) return EXIT_RUN;
+        if (stops || now - saved > 1 || x.stop != ILQR_RUNS || x.iteration >= a->iterations) {
+            if (trajectory_save(t, a->checkpoint, &err) != CTN_OK) return status_error(&err, ""), EXIT_RUN;
+            saved = clock_now();
+        }
+        if (x.iteration > before) print_iteration(a, t, now - began);
+        if (stops) return run_error("interrupted after %d iterations; --resume goes on from there", trajectory_state(t).iteration);
+    }
+    return EXIT_OK;
+}
+
+/// Writes the plan and the scene, and says what it is worth.
+static int write_found(const asked *a, trajectory *t)
+{
+    ctn_error err;
+    const ilqr_state x = trajectory_state(t);
+    const char *const slash = strrchr(a->plan, '/');
+    char about[300];
+    double coarse = NAN, fine = NAN;
+    snprintf(about, sizeof about, "Found by catena optimize: cost %.9g after %d iterations.", x.cost, x.iteration);
+    if (trajectory_write(t, a->plan, &err) != CTN_OK) return status_error(&err, "");
+    char *const text = trajectory_scene(a->s.scene, slash ? slash + 1 : a->plan, about, &err);
+    if (!text) return status_error(&err, "");
+    new_file f = {0};
+    int status = EXIT_OK;
+    if (new_file_open(&f, a->out, &err) != CTN_OK) status = status_error(&err, "");
+    else {
+        fputs(text, f.stream);
+        if (new_file_close(&f, true, &err) != CTN_OK) status = status_error(&err, "");
+    }
+    free(text);
+    if (status == EXIT_OK && (trajectory_value(t, a->out, 1, &coarse, &err) != CTN_OK ||
+                              trajectory_value(t, a->out, 10, &fine, &err) != CTN_OK))
+        status = engine_error(&err);
+    if (status != EXIT_OK || a->quiet) return status;
+    static const char *const ends[] = {"ended at the last iteration that was asked for", "optimal", "stuck: no step is better"};
+    size_t knot;
+    const size_t bytes = trajectory_bytes(t, &knot);
+    printf("found         %s, %d knots of %g s, %s after %d iterations\n", clean(a->out).text, trajectory_knots(t),
+           trajectory_knot(t), ends[x.stop], x.iteration);
+    printf("cost          %.9g planned", x.cost);
+    printf(", %.9g as the scene plays it, %.9g in steps a tenth as long\n", coarse, fine);
+    for (int k = 0; k < a->s.scene->optimize.ncost; k++) {
+        double running;
+        const double all = trajectory_plays(t, k, &running);
+        printf("  %-12s %.6g over time, %.6g at the end\n", cost_term_name(a->s.scene->optimize.cost[k].term), running, all - running);
+    }
+    printf("memory        %.1f MB, %.0f bytes a knot\n", (double)bytes / 1e6, (double)knot);
+    if (!(fabs(coarse - x.cost) <= 0.1 * fabs(x.cost)))
+        warning("the plan costs %.6g, and %.6g where the scene plays it: its method carries more than positions and velocities from "
+                "step to step, or what is planned is not stable; take shorter knots or steps",
+                x.cost, coarse);
+    else if (!(fabs(fine - coarse) <= 0.1 * fabs(coarse)))
+        warning("the plan costs %.6g in its steps and %.6g in a tenth of them: it lives by the size of the steps", coarse, fine);
+    return status;
+}
+
+static int optimize_main(const arguments *args)
+{
+    asked a = {0};
+    ctn_error err;
+    trajectory *t = NULL;
+    FILE *table = NULL;
+    int status = read_options(args, &a);
+    if (status == EXIT_OK) {
+        catch_signals();
+        a.s.cfg.interrupt = stop_flag();
+        t = trajectory_open(a.s.scene, a.s.model, &a.s.cfg, a.duration, &err);
+        if (!t) status = status_error(&err, "");
+    }
+    if (status == EXIT_OK && args->value[OPT_RESUME] && trajectory_restore(t, a.checkpoint, &err) != CTN_OK)
+        status = status_error(&err, "--resume: ");
+    if (status == EXIT_OK) status = (table = open_table(a.table, trajectory_state(t).iteration)) ? EXIT_OK : EXIT_RUN;
+    if (status == EXIT_OK) status = make_iterations(&a, t, table);
+    if (table) fclose(table);
+    if (status == EXIT_OK) status = write_found(&a, t);
+    trajectory_close(t);
+    if (a.s.scene) setup_close(&a.s);
+    free(a.checkpoint), free(a.table), free(a.plan);
+    return end_output(status);
+}
+
+const command command_optimize = {
+    .name = "optimize",
+    .files = "SCENE",
+    .least = 1,
+    .most = 1,
+    .scenes = true,
+    .does = "Finds the cheapest trajectory of a scene by iterative LQR.",
+    .about = "The scene has `motors:`, a `duration:` and `optimize:`, which says what a trajectory costs. What motors are\n"
+             "told in each knot of time is looked for, from a guess on, until no change makes it cheaper.\n"
+             "Three files are written, named after --out FILE.yaml: the scene with a controller that plays what was\n"
+             "found, which run, view, render and rollout open; FILE.plan.csv, the plan itself: what motors are told,\n"
+             "states, and gains that bring the motion back to them; FILE.csv, a row an iteration. What the plan costs is\n"
+             "told as planned, as the scene plays it, and in steps a tenth as long.\n"
+             "FILE.checkpoint is where --resume goes on from, with the same bits, also with more --iterations. A scene\n"
+             "that plays a plan already begins with that.\n"
+             "Exit status: 0 success; 1 interrupted, or a file could not be written; 2 bad usage or a bad scene.\n",
+    .takes = (TAKES_METHOD & ~TAKES(OPT_WORLDS)) | TAKES(OPT_DURATION) | TAKES(OPT_ITERATIONS) | TAKES(OPT_RESUME) |
+             TAKES(OPT_OUT) | TAKES(OPT_QUIET),
+    .out = "the file of the scene that is found: .yaml",
+    .examples = "  catena optimize scenes/cartpole-swing-up.yaml --out swing-up.yaml\n"
+                "  catena optimize scenes/cartpole-swing-up.yaml --out swing-up.yaml --iterations 300 --resume\n",
+    .main = optimize_main,
+};

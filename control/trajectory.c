@@ -1,0 +1,278 @@
+#include "control/trajectory.h"
+
+#include "control/costs.h"
+#include "control/scene_plant.h"
+#include "sim/base/new_file.h"
+#include "sim/base/status.h"
+
+#include <catena/controller.h>
+#include <catena/motors.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+struct trajectory {
+    const ctn_scene *scene;
+    const ctn_model *model;
+    ctn_batch_config cfg;
+    scene_plant *plant;
+    ilqr *solver;
+    double duration, *running, *end;  // [ncost]
+    int nq, nv, nu;
+};
+
+/// What motors are told at first: `guess`, or the plan that the scene plays, or the model's own targets.
+static double *guess_of(const trajectory *t)
+{
+    const scene_optimize *const o = &t->scene->optimize;
+    const scene_controller *const c = &t->scene->controller;
+    const int N = scene_plant_of(t->plant)->knots;
+    double *const U = calloc((size_t)N * (size_t)t->nu + 1, sizeof *U);
+    const bool plan = c->given && c->type == CONTROLLER_PLAN;
+    const int width = 1 + t->nu + (plan && c->plan_feeds ? t->nq + t->nv + t->nu * 2 * t->nv : 0);
+    int row = 0;
+    for (int k = 0; k < N && U; k++) {
+        double *const u = U + (size_t)k * (size_t)t->nu;
+        if (plan) {
+            const double time = k * scene_plant_knot(t->plant);
+            while (row + 1 < c->plan_rows && c->plan[(row + 1) * width] <= time * (1 + 1e-9)) row++;
+            memcpy(u, c->plan + row * width + 1, (size_t)t->nu * sizeof *u);
+        } else if (o->guess) memcpy(u, o->guess, (size_t)t->nu * sizeof *u);
+        else ctn_model_targets(t->model, u);
+    }
+    return U;
+}
+
+static ctn_status begin(trajectory *t, ctn_error *err)
+{
+    double *const U = guess_of(t), *const x0 = calloc((size_t)(t->nq + t->nv) + 1, sizeof *x0);
+    ctn_status status = U && x0 ? CTN_OK : fail(err, CTN_NO_MEMORY, "not enough memory for a guess");
+    if (status == CTN_OK) {
+        ctn_model_initial_state(t->model, x0, x0 + t->nq);
+        status = ilqr_begin(t->solver, x0, U, err);
+    }
+    free(U), free(x0);
+    return status;
+}
+
+trajectory *trajectory_open(const ctn_scene *scene, const ctn_model *model, const ctn_batch_config *cfg, double duration,
+                            ctn_error *err)
+{
+    const scene_optimize *const o = &scene->optimize;
+    trajectory *const t = calloc(1, sizeof *t);
+    if (!t) return fail(err, CTN_NO_MEMORY, "not enough memory for a trajectory"), NULL;
+    t->scene = scene, t->model = model, t->cfg = *cfg, t->duration = duration;
+    t->nq = ctn_model_nq(model), t->nv = ctn_model_nv(model), t->nu = ctn_model_ntarget(model);
+    t->running = calloc((size_t)o->ncost + 1, sizeof *t->running), t->end = calloc((size_t)o->ncost + 1, sizeof *t->end);
+    double *const lower = calloc(2 * (size_t)t->nu + 1, sizeof *lower), *const upper = lower + t->nu;
+    bool opened = t->running && t->end && lower;
+    if (!opened) fail(err, CTN_NO_MEMORY, "not enough memory for a trajectory");
+    opened = opened && (t->plant = scene_plant_open(scene, model, cfg, duration, o->alphas, err));
+    if (opened) {
+        const bool bounded = scene_plant_bounds(t->plant, lower, upper);
+        const int N = scene_plant_of(t->plant)->knots;
+        const ilqr_config own = {.backward = o->backward < N ? o->backward : N,
+                                 .forward = o->forward < N ? o->forward : N,
+                                 .zero_start = o->method == 1,
+                                 .cost_alone = o->method == 1,
+                                 .alphas = o->alphas,
+                                 .rho = o->rho,
+                                 .tolerance = o->tolerance,
+                                 .lower = bounded ? lower : NULL,
+                                 .upper = bounded ? upper : NULL};
+        t->solver = ilqr_open(scene_plant_of(t->plant), &own, err);
+        opened = t->solver && begin(t, err) == CTN_OK;
+    }
+    free(lower);
+    if (opened) return t;
+    trajectory_close(t);
+    return NULL;
+}
+
+void trajectory_close(trajectory *t)
+{
+    if (!t) return;
+    ilqr_close(t->solver), scene_plant_close(t->plant);
+    free(t->running), free(t->end), free(t);
+}
+
+ctn_status trajectory_step(trajectory *t, ctn_error *err) { return ilqr_step(t->solver, err); }
+ilqr_state trajectory_state(const trajectory *t) { return ilqr_get_state(t->solver); }
+int trajectory_knots(const trajectory *t) { return scene_plant_of(t->plant)->knots; }
+double trajectory_knot(const trajectory *t) { return scene_plant_knot(t->plant); }
+ilqr *trajectory_solver(const trajectory *t) { return t->solver; }
+
+size_t trajectory_bytes(const trajectory *t, size_t *knot)
+{
+    const plant *const p = scene_plant_of(t->plant);
+    const ilqr_config own = {.backward = 1, .forward = 1, .alphas = t->scene->optimize.alphas};
+    const size_t solver = ilqr_bytes(p, &own), each = scene_plant_bytes(t->plant) + solver / (size_t)p->knots;
+    if (knot) *knot = each;
+    return each * (size_t)p->knots;
+}
+
+double trajectory_plays(const trajectory *t, int k, double *running)
+{
+    costs_terms(scene_plant_costs(t->plant), ilqr_states(t->solver), ilqr_controls(t->solver), t->running, t->end);
+    *running = t->running[k];
+    return t->running[k] + t->end[k];
+}
+
+// ---- files
+
+/// What a checkpoint begins with; then the numbers of the solver.
+typedef struct {
+    char magic[16];
+    uint64_t of, count;  // scene, method and duration, hashed; numbers
+    uint64_t checksum;   // of the numbers
+} saved_trajectory;
+
+static const char magic[16] = "catena optimize";
+
+static uint64_t identity_of(const trajectory *t)
+{
+    const ctn_batch_config *const c = &t->cfg;
+    const double numbers[] = {c->method, c->order, c->stages, c->rho, c->dt, c->solver, c->tolerance, c->max_iterations, t->duration};
+    XXH64_hash_t h = XXH3_64bits(numbers, sizeof numbers);
+    for (int k = 0; k < t->scene->nfile; k++) h = XXH3_64bits_withSeed(t->scene->files[k].text, t->scene->files[k].length, h);
+    return h;
+}
+
+ctn_status trajectory_save(const trajectory *t, const char *path, ctn_error *err)
+{
+    const size_t count = ilqr_numbers(t->solver);
+    double *const numbers = malloc(count * sizeof *numbers);
+    if (!numbers) return fail(err, CTN_NO_MEMORY, "not enough memory for a checkpoint");
+    ilqr_flatten(t->solver, false, numbers);
+    saved_trajectory head = {.of = identity_of(t), .count = count, .checksum = XXH3_64bits(numbers, count * sizeof *numbers)};
+    memcpy(head.magic, magic, sizeof magic);
+    new_file f = {0};
+    ctn_status status = new_file_open(&f, path, err);
+    if (status == CTN_OK) {
+        fwrite(&head, sizeof head, 1, f.stream), fwrite(numbers, sizeof *numbers, count, f.stream);
+        status = new_file_close(&f, true, err);
+    }
+    free(numbers);
+    return status;
+}
+
+ctn_status trajectory_restore(trajectory *t, const char *path, ctn_error *err)
+{
+    const size_t count = ilqr_numbers(t->solver);
+    saved_trajectory head;
+    FILE *const f = fopen(path, "rb");
+    if (!f) return fail(err, CTN_IO, "%s: cannot be read: %s", path, strerror(errno));
+    double *const numbers = malloc(count * sizeof *numbers);
+    ctn_status status = CTN_OK;
+    if (!numbers) status = fail(err, CTN_NO_MEMORY, "not enough memory for a checkpoint");
+    else if (fread(&head, sizeof head, 1, f) != 1 || memcmp(head.magic, magic, sizeof magic))
+        status = fail(err, CTN_BAD_ARGUMENT, "%s: this is no checkpoint of a trajectory, or only its beginning", path);
+    else if (head.of != identity_of(t) || head.count != count)
+        status = fail(err, CTN_BAD_ARGUMENT,
+                      "%s: the checkpoint belongs to another scene, method, step or duration: take these, or begin anew without "
+                      "--resume",
+                      path);
+    else if (fread(numbers, sizeof *numbers, count, f) != count ||
+             XXH3_64bits(numbers, count * sizeof *numbers) != head.checksum)
+        status = fail(err, CTN_BAD_ARGUMENT, "%s: the checkpoint is damaged", path);
+    else ilqr_flatten(t->solver, true, numbers);
+    free(numbers), fclose(f);
+    return status;
+}
+
+static void put_names(FILE *to, const char *prefix, int count)
+{
+    for (int i = 0; i < count; i++) fprintf(to, ",%s%d", prefix, i);
+}
+
+static void put_numbers(FILE *to, const double *x, int count)
+{
+    for (int i = 0; i < count; i++) fprintf(to, ",%.17g", x[i]);
+}
+
+ctn_status trajectory_write(const trajectory *t, const char *path, ctn_error *err)
+{
+    new_file f = {0};
+    const ctn_status status = new_file_open(&f, path, err);
+    if (status != CTN_OK) return status;
+    const int N = trajectory_knots(t), n = 2 * t->nv, nx = t->nq + t->nv;
+    const double *const X = ilqr_states(t->solver), *const U = ilqr_controls(t->solver), *const K = ilqr_gains(t->solver);
+    fprintf(f.stream, "time");
+    put_names(f.stream, "u", t->nu), put_names(f.stream, "q", t->nq), put_names(f.stream, "v", t->nv);
+    for (int i = 0; i < t->nu; i++)
+        for (int j = 0; j < n; j++) fprintf(f.stream, ",K%d_%d", i, j);
+    fputc('\n', f.stream);
+    for (int k = 0; k <= N; k++) {
+        const int told = k < N ? k : N - 1;
+        fprintf(f.stream, "%.17g", k * trajectory_knot(t));
+        put_numbers(f.stream, U + told * t->nu, t->nu), put_numbers(f.stream, X + k * nx, nx);
+        put_numbers(f.stream, K + told * t->nu * n, t->nu * n);
+        fputc('\n', f.stream);
+    }
+    return new_file_close(&f, true, err);
+}
+
+/// Where a line of the text begins that begins with "controller:"; NULL: there is none.
+static const char *own_line(const char *text)
+{
+    static const char key[] = "controller:";
+    for (const char *at = text; at; at = strchr(at, '\n'), at = at ? at + 1 : NULL)
+        if (!strncmp(at, key, sizeof key - 1)) return at;
+    return NULL;
+}
+
+char *trajectory_scene(const ctn_scene *scene, const char *table, const char *about, ctn_error *err)
+{
+    static const char mark[] = "\xef\xbb\xbf";  // that some editors begin with
+    const char *const whole = scene->files[0].text, *const text = strncmp(whole, mark, 3) ? whole : whole + 3,
+                     *const old = own_line(text), *const rest = old ? old + strcspn(old, "\n") : NULL;
+    const size_t length = strlen(text) + strlen(table) + strlen(about) + 80;
+    char *const made = malloc(length);
+    if (!made) return fail(err, CTN_NO_MEMORY, "not enough memory for a scene"), NULL;
+    snprintf(made, length, "# %s\n%.*s%s%scontroller: {type: plan, table: \"%s\"}\n", about, old ? (int)(old - text) : (int)strlen(text), text,
+             rest ? rest + (*rest == '\n') : "", *text && text[strlen(text) - 1] != '\n' ? "\n" : "", table);
+    ctn_error why;
+    ctn_scene *const scene_made = ctn_scene_parse(made, strlen(made), scene->path, &why);
+    if (scene_made || !strstr(why.message, "controller")) return ctn_scene_free(scene_made), made;
+    free(made);
+    return fail(err, CTN_BAD_SCENE, "%s: a controller cannot be written into this text; begin each top-level key on a line of its own",
+                scene->path),
+           NULL;
+}
+
+ctn_status trajectory_value(const trajectory *t, const char *path, int finer, double *cost, ctn_error *err)
+{
+    const int N = trajectory_knots(t), nx = t->nq + t->nv, hold = scene_plant_hold(t->plant) * finer;
+    *cost = NAN;
+    ctn_scene *const scene = ctn_scene_load(path, err);
+    ctn_model *const model = scene ? ctn_model_create(scene, err) : NULL;
+    ctn_batch_config cfg = t->cfg;
+    cfg.worlds = 1, cfg.threads = 1, cfg.dt /= finer, cfg.parameter_count = 0;
+    ctn_batch *const batch = model ? ctn_batch_create(model, &cfg, err) : NULL;
+    double *const X = calloc((size_t)(N + 1) * (size_t)nx + 1, sizeof *X), *const U = calloc((size_t)N * (size_t)t->nu + 1, sizeof *U),
+                  *const each = calloc((size_t)N + 1, sizeof *each);
+    int *const knots = calloc((size_t)N + 1, sizeof *knots);
+    ctn_status status = !batch ? (err ? err->status : CTN_NO_MEMORY) : X && U && each && knots ? CTN_OK : CTN_NO_MEMORY;
+    if (status == CTN_OK) ctn_batch_state(batch, X, X + t->nq);
+    bool lives = true;
+    for (int k = 0; k < N && status == CTN_OK && lives; k++) {
+        knots[k] = k;
+        status = ctn_batch_step(batch, hold, NULL, err);
+        if (status == CTN_FROZEN) status = CTN_OK, lives = false;
+        ctn_batch_state(batch, X + (size_t)(k + 1) * (size_t)nx, X + (size_t)(k + 1) * (size_t)nx + t->nq);
+        ctn_batch_targets(batch, U + (size_t)k * (size_t)t->nu);
+    }
+    knots[N] = N;
+    if (status == CTN_OK && lives) {
+        costs_cost(scene_plant_costs(t->plant), N, knots, X, U, each);
+        costs_cost(scene_plant_costs(t->plant), 1, knots + N, X + (size_t)N * (size_t)nx, U, each + N);
+        *cost = 0;
+        for (int k = 0; k <= N; k++) *cost += each[k];
+    }
+    ctn_batch_free(batch), ctn_model_free(model), ctn_scene_free(scene);
+    free(X), free(U), free(each), free(knots);
+    return status;
+}

@@ -1,0 +1,45 @@
+/// The optimisation of a scene's trajectory: `optimize:` of the scene by iterative LQR (control/ilqr.h), from a guess, or from a plan
+/// that the scene plays already. What is found is a plan: a table of what motors are told, with states and gains, that a controller
+/// of the type `plan` plays.
+#ifndef CATENA_CONTROL_TRAJECTORY_H
+#define CATENA_CONTROL_TRAJECTORY_H
+
+#include "control/ilqr.h"
+#include "sim/scene/scene.h"
+
+#include <catena/batch.h>
+#include <catena/model.h>
+
+typedef struct trajectory trajectory;
+
+/// Over `duration` s in steps of `cfg`. Scene and model must last. NULL on error: CTN_BAD_SCENE, CTN_FROZEN for a guess that the
+/// scene does not live through, others as ctn_tapes_create.
+trajectory *trajectory_open(const ctn_scene *scene, const ctn_model *model, const ctn_batch_config *cfg, double duration,
+                            ctn_error *err);
+void trajectory_close(trajectory *t);  // NULL is allowed
+
+/// One iteration.
+ctn_status trajectory_step(trajectory *t, ctn_error *err);
+
+ilqr_state trajectory_state(const trajectory *t);
+int trajectory_knots(const trajectory *t);
+double trajectory_knot(const trajectory *t);                  // s
+size_t trajectory_bytes(const trajectory *t, size_t *knot);   // all, and of a knot
+ilqr *trajectory_solver(const trajectory *t);
+double trajectory_plays(const trajectory *t, int k, double *running);  // what term k costs, in all and over time
+
+/// A file to go on from with the same bits, and back. Errors as search_save and search_restore (control/search.h).
+ctn_status trajectory_save(const trajectory *t, const char *path, ctn_error *err);
+ctn_status trajectory_restore(trajectory *t, const char *path, ctn_error *err);
+
+/// Writes the plan: a CSV file with the columns time, u0 .., q0 .., v0 .., K0_0 ..; a row a knot, and one for what comes after.
+ctn_status trajectory_write(const trajectory *t, const char *path, ctn_error *err);
+
+/// The scene's text with a controller that plays the plan in the file `table`, which lies beside the scene, and a first line
+/// `about`; to be freed. NULL: it is no scene, of a text in which controllers cannot be put.
+char *trajectory_scene(const ctn_scene *scene, const char *table, const char *about, ctn_error *err);
+
+/// What a run of the scene that plays the plan costs, in steps of the scene or `finer` times as many; NAN: it froze.
+ctn_status trajectory_value(const trajectory *t, const char *scene, int finer, double *cost, ctn_error *err);
+
+#endif

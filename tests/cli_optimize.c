@@ -1,0 +1,163 @@
+/// `catena optimize`: what it writes is played to the last bit, a search that was ended goes on with the same bits, bad input is
+/// refused with its place.
+#include "sim/scene/scene.h"
+#include "tests/command.h"
+#include "tests/suite.h"
+
+#include <catena/catena.h>
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PENDULUM                                                                                                        \
+    "catena: 1\nlinks: [{name: a, joint: {type: revolute, axis: [0, 1, 0], damping: 0.05}, mass: 1, com: [0, 0, -0.5],\n" \
+    "  inertia: [0.1, 0.1, 0.1, 0, 0, 0]}]\nmotors: [{joint: a, type: torque, effort: 9}]\nduration: 1\n"
+#define COSTS                                                                                                          \
+    "optimize:\n  iterations: 60\n  cost:\n    - {term: posture, weight: 1, end: 100, target: 1}\n"                     \
+    "    - {term: velocity, weight: 0.1, end: 10}\n    - {term: control, weight: 0.01}\n"
+
+static double number_after(const char *text, const char *words)
+{
+    const char *const at = strstr(text, words);
+    ck_assert_msg(at != NULL, "no '%s' in %s", words, text);
+    return atof(at + strlen(words));
+}
+
+static const char *const methods[] = {"rk4", "semi-implicit", "radau", "alpha", "collocation"};
+enum { METHODS = sizeof methods / sizeof *methods };
+
+/// The scene that is found plays the plan: at the same cost by methods that carry nothing else, nearly so by the others.
+START_TEST(found_is_played)
+{
+    enter_scratch();
+    char text[2000];
+    snprintf(text, sizeof text, "%sintegrator: {method: %s, dt: 0.02}\n%s", PENDULUM, methods[_i], COSTS);
+    spit("scene.yaml", text);
+    outcome o = catena("optimize", "scene.yaml", "--out", "found.yaml");
+    ck_assert_msg(o.status == 0 && !*o.err, "%s: %s%s", methods[_i], o.out, o.err);
+    const double planned = number_after(o.out, "cost          "), played = number_after(o.out, "planned, "),
+                 fine = number_after(o.out, "scene plays it, ");
+    ck_assert_msg(strstr(o.out, "50 knots of 0.02 s, optimal after"), "%s", o.out);
+    ck_assert_msg(_i < 2 ? played == planned : fabs(played - planned) < 0.02 * planned, "%s: %.15g, %.15g", methods[_i], played, planned);
+    ck_assert_double_eq_tol(fine, planned, 0.1 * planned);
+    ck_assert_msg(planned < number_after(o.out, "guess          cost "), "%s", o.out);
+    outcome_free(&o);
+    o = catena("run", "found.yaml", "--out", "rec.csv");
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    outcome_free(&o);
+    leave_scratch();
+}
+END_TEST
+
+/// Ten iterations and the rest are as all at once; a plan that is played already is where the next search begins.
+START_TEST(goes_on)
+{
+    enter_scratch();
+    spit("scene.yaml", PENDULUM "integrator: {method: radau, dt: 0.02}\n" COSTS);
+    outcome o = catena("optimize", "scene.yaml", "--out", "all.yaml", "--quiet");
+    ck_assert_msg(o.status == 0 && !*o.out, "%s%s", o.out, o.err);
+    outcome_free(&o);
+    o = catena("optimize", "scene.yaml", "--out", "parts.yaml", "--iterations", "3", "--quiet");
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    outcome_free(&o);
+    o = catena("optimize", "scene.yaml", "--out", "parts.yaml", "--resume", "--threads", "2");
+    ck_assert_msg(o.status == 0 && strstr(o.out, "iteration 4 ") == o.out, "%s%s", o.out, o.err);
+    outcome_free(&o);
+    char *const a = slurp("all.plan.csv", NULL), *const b = slurp("parts.plan.csv", NULL), *const rows = slurp("parts.csv", NULL);
+    ck_assert_str_eq(a, b);
+    ck_assert(strstr(rows, "iteration,seconds,cost,defect,gradient,rho,alpha\n1,") == rows && strstr(rows, "\n3,") && strstr(rows, "\n4,"));
+    free(a), free(b), free(rows);
+    o = catena("optimize", "all.yaml", "--out", "again.yaml");
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    ck_assert_msg(strstr(o.out, "after 0 iterations") || strstr(o.out, "after 1 iteration"), "%s", o.out);
+    outcome_free(&o);
+    spit("other.yaml", PENDULUM "integrator: {method: radau, dt: 0.01}\n" COSTS);
+    o = catena("optimize", "other.yaml", "--out", "parts.yaml", "--resume");
+    ck_assert_msg(o.status == 2 && strstr(o.err, "belongs to another scene"), "%d %s", o.status, o.err);
+    outcome_free(&o);
+    leave_scratch();
+}
+END_TEST
+
+/// Bounds, of the motor's own effort and of the scene, are kept.
+START_TEST(within_bounds)
+{
+    enter_scratch();
+    spit("scene.yaml", PENDULUM "integrator: {method: rk4, dt: 0.02}\n" COSTS "  bounds: [-5, 6]\n  knot: 0.04\n");
+    outcome o = catena("optimize", "scene.yaml", "--out", "found.yaml", "--quiet");
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    outcome_free(&o);
+    ctn_error err;
+    ctn_scene *const scene = ctn_scene_load("found.yaml", &err);
+    ck_assert_msg(scene != NULL, "%s", err.message);
+    const scene_controller *const c = &scene->controller;
+    const int width = 1 + 1 + 2 + 2;
+    ck_assert_int_eq(c->plan_rows, 26);
+    ck_assert_double_eq_tol(c->every, 0.04, 1e-15);
+    double most = 0;
+    for (int k = 0; k < c->plan_rows; k++) {
+        most = fmax(most, c->plan[k * width + 1]);
+        ck_assert(c->plan[k * width + 1] >= -5 && c->plan[k * width + 1] <= 6);
+    }
+    ck_assert_double_eq(most, 6);
+    ctn_scene_free(scene);
+    leave_scratch();
+}
+END_TEST
+
+static const struct {
+    const char *text, *says;
+} bad[] = {
+    {PENDULUM, "the scene has no `optimize:`"},
+    {PENDULUM "optimize: {cost: []}\n", "optimize.cost: expected at least one term, found none"},
+    {PENDULUM "optimize: {}\n", "optimize.cost: missing; a list of terms"},
+    {PENDULUM "optimize: {cost: [{term: posture, weight: 1}], knot: 0.015}\n",
+     "optimize.knot: 0.015 s are no whole number of steps of 0.01 s"},
+    {PENDULUM "optimize: {cost: [{term: posture, weight: 1}], knot: 0.3}\n", "no whole number, up to a million, of knots of 0.3 s"},
+    {PENDULUM "optimize: {cost: [{term: postur, weight: 1}]}\n", "unknown 'postur'; did you mean 'posture'?"},
+    {PENDULUM "optimize: {cost: [{term: posture}]}\n", "optimize.cost[0].weight: missing"},
+    {PENDULUM "optimize: {cost: [{term: control, weight: 1, end: 3}]}\n", "optimize.cost[0].end: the term control has none"},
+    {PENDULUM "optimize: {cost: [{term: place, link: b, weight: 1, target: [0, 0, 1]}]}\n", "optimize.cost[0].link: unknown link 'b'"},
+    {PENDULUM "optimize: {cost: [{term: place, link: a, weight: 1}]}\n", "optimize.cost[0].target: missing"},
+    {PENDULUM "optimize: {cost: [{term: posture, weight: -1}]}\n", "optimize.cost[0].weight"},
+    {PENDULUM "optimize: {cost: [{term: posture, weight: [1, 2]}]}\n", "optimize.cost[0].weight"},
+    {PENDULUM "optimize: {cost: [{term: control, weight: 1}], bounds: [3, -3]}\n",
+     "optimize.bounds: expected [lo, hi] with lo below hi, found [3, -3]"},
+    {PENDULUM "optimize: {cost: [{term: posture, joints: [a, a], weight: 1}]}\n", "is named twice"},
+    {PENDULUM "optimize: {cost: [{term: control, weight: 1}], method: ddp}\n", "optimize.method"},
+    {PENDULUM "optimize: {cost: [{term: control, weight: 1}], alphas: 33}\n", "optimize.alphas"},
+    {PENDULUM "optimize: {cost: [{term: control, weight: 1}]}\nsensors: [{name: x, type: joint_position, joint: a}]\n"
+              "controller: {type: linear, sensors: all, range: [-1, 1]}\n",
+     "stands beside `controller`"},
+    {PENDULUM "controller: {type: plan, table: nowhere.csv}\n", "nowhere.csv"},
+    {PENDULUM "controller: {type: plan}\n", "controller.table: missing; the file that catena optimize wrote"},
+};
+enum { BAD = sizeof bad / sizeof *bad };
+
+START_TEST(refused)
+{
+    enter_scratch();
+    char text[2000];
+    snprintf(text, sizeof text, "%sintegrator: {method: rk4, dt: 0.01}\n", bad[_i].text);
+    spit("scene.yaml", text);
+    outcome o = catena("optimize", "scene.yaml", "--out", "found.yaml");
+    ck_assert_msg(o.status == 2 && strstr(o.err, bad[_i].says), "%d: %s\nexpected: %s", o.status, o.err, bad[_i].says);
+    outcome_free(&o);
+    leave_scratch();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *const s = suite_create("cli_optimize");
+    TCase *const c = tcase_create("cli_optimize");
+    tcase_set_timeout(c, 60);
+    tcase_add_loop_test(c, found_is_played, 0, METHODS);
+    tcase_add_test(c, goes_on);
+    tcase_add_test(c, within_bounds);
+    tcase_add_loop_test(c, refused, 0, BAD);
+    suite_add_tcase(s, c);
+    return run_suite(s);
+}
