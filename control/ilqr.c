@@ -1,6 +1,6 @@
 #include "control/ilqr_parts.h"
 
-#include "control/matrix.h"
+#include "sim/base/matrix.h"
 #include "sim/base/status.h"
 
 #include <math.h>

@@ -8,30 +8,59 @@
 /// rho is only in the gains [Tassa, Erez, Todorov 2012]. (Plancher and Kuindersma's equation 5 has two terms with the other sign,
 /// which is right in neither convention; their program has these.)
 #include "control/ilqr_parts.h"
-#include "control/matrix.h"
+#include "sim/base/matrix.h"
 
 #include <string.h>
 
-/// Matrices of a knot.
+/// Matrices of a knot. Rows are padded: `n`, `m` and `c` = n + m apart.
 typedef struct {
-    double *AB, *PAB, *H, *Quu, *Qux, *G, *T, *Qu, *w, *lo, *hi, *g, *dx, *f;
+    int n, m, c;
+    double *AB, *PAB, *H;             // [n][c], [n][c], [c][c]
+    double *side, *right, *T, *P, *K;  // Q~_ux, its solution, Q_uu K + Q_ux: [m][n]; [n][n], [m][n]
+    double *Quu, *G, *f;               // [m][m], not padded
+    double *Qu, *w, *lo, *hi, *g, *dx, *flat;
     int *free;
 } knot_room;
 
 size_t ilqr_knot_work(int n, int m)
 {
-    const size_t a = (size_t)n, b = (size_t)m, c = a + b;
-    return 2 * (a > b ? a : b) * c + c * c + 3 * b * b + 4 * b * a + 10 * b + 2 * a + b;
+    const size_t a = (size_t)padded(n), b = (size_t)padded(m), c = (size_t)padded(n + m), most = a > b ? a : b;
+    return 2 * most * c + c * c + 4 * b * a + a * a + 3 * b * b + 2 * b * a + 12 * b + 2 * a;
 }
 
 static knot_room room_in(double *x, int n, int m)
 {
-    const int c = n + m, most = n > m ? n : m;
-    knot_room r = {.AB = x};
-    r.PAB = r.AB + most * c, r.H = r.PAB + most * c, r.Quu = r.H + c * c, r.G = r.Quu + m * m, r.f = r.G + m * m;
-    r.Qux = r.f + m * m, r.T = r.Qux + 2 * m * n, r.Qu = r.T + 2 * m * n, r.w = r.Qu + m, r.lo = r.w + 2 * n;
-    r.hi = r.lo + m, r.g = r.hi + m, r.dx = r.g + 2 * m, r.free = (int *)(r.dx + 3 * m);
+    const int a = padded(n), b = padded(m), c = padded(n + m), most = a > b ? a : b;
+    knot_room r = {.n = a, .m = b, .c = c, .AB = x};
+    r.PAB = r.AB + most * c, r.H = r.PAB + most * c, r.side = r.H + c * c, r.right = r.side + b * a, r.T = r.right + b * a;
+    r.K = r.T + b * a, r.P = r.K + b * a, r.Quu = r.P + a * a, r.G = r.Quu + b * b, r.f = r.G + b * b, r.flat = r.f + b * b;
+    r.Qu = r.flat + 2 * b * a, r.w = r.Qu + b, r.lo = r.w + 2 * a, r.hi = r.lo + b, r.g = r.hi + b, r.dx = r.g + 2 * b;
+    r.free = (int *)(void *)(r.dx + 4 * b);
     return r;
+}
+
+/// Copies [rows][cols] between arrays whose rows are so far apart.
+INTO_CALLER void copy_rows(int rows, int cols, const double *from, int apart, double *to, int to_apart)
+{
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < cols; j++) to[i * to_apart + j] = from[i * apart + j];
+}
+
+/// B [m][n], rows padded, becomes (L L')^-1 B.
+INTO_CALLER void solve_rows(int m, const double *restrict L, double *restrict B, int stride)
+{
+    for (int j = 0; j < stride; j += COLUMNS) {
+        for (int i = 0; i < m; i++) {
+            columns sum = columns_at(B + i * stride + j);
+            for (int k = 0; k < i; k++) sum -= L[i * m + k] * columns_at(B + k * stride + j);
+            put_columns(B + i * stride + j, sum / L[i * m + i]);
+        }
+        for (int i = m - 1; i >= 0; i--) {
+            columns sum = columns_at(B + i * stride + j);
+            for (int k = i + 1; k < m; k++) sum -= L[k * m + i] * columns_at(B + k * stride + j);
+            put_columns(B + i * stride + j, sum / L[i * m + i]);
+        }
+    }
 }
 
 /// kappa minimises 1/2 k'G k + Q_u'k within bounds, by projected Newton steps; gains of controls that stay at a bound are 0.
@@ -85,10 +114,10 @@ static bool bounded_gains(int m, int n, const knot_room *r, const double *side, 
     }
     memset(K, 0, (size_t)(m * n) * sizeof *K);
     for (int i = 0; i < count; i++)
-        for (int j = 0; j < n; j++) r->T[i * n + j] = side[r->free[i] * n + j];
-    if (count) matrix_cholesky_solve(count, n, r->f, r->T);
+        for (int j = 0; j < n; j++) r->flat[i * n + j] = side[r->free[i] * n + j];
+    if (count) matrix_cholesky_solve(count, n, r->f, r->flat);
     for (int i = 0; i < count; i++)
-        for (int j = 0; j < n; j++) K[r->free[i] * n + j] = -r->T[i * n + j];
+        for (int j = 0; j < n; j++) K[r->free[i] * n + j] = -r->flat[i * n + j];
     return true;
 }
 
@@ -107,17 +136,16 @@ typedef struct {
 } largest;
 
 /// Knot k, from the value P1, s1 behind it. false: no minimum.
-static bool back_over(ilqr *s, int k, const double *P1, const double *s1, const knot_room *r, largest *most)
+FOR_ALL_WIDTHS static bool back_over(ilqr *s, int k, const double *P1, const double *s1, const knot_room *r, largest *most)
 {
     const plant *const p = s->plant;
     const int n = p->n, m = p->m, c = n + m;
     const double *const A = ilqr_row(s->A, k, n * n), *const B = ilqr_row(s->B, k, n * m), *const d = ilqr_row(s->d, k, n);
     double *const K = ilqr_row(s->K, k, m * n), *const kappa = ilqr_row(s->kappa, k, m), *const P0 = ilqr_row(s->P, k, n * n),
                   *const s0 = ilqr_row(s->s, k, n), rho = s->state.rho;
-    for (int i = 0; i < n; i++)
-        memcpy(r->AB + i * c, A + i * n, (size_t)n * sizeof *A), memcpy(r->AB + i * c + n, B + i * m, (size_t)m * sizeof *B);
-    memset(r->PAB, 0, (size_t)(n * c) * sizeof *r->PAB), memset(r->H, 0, (size_t)(c * c) * sizeof *r->H);
-    matrix_multiply(n, n, c, 1, P1, r->AB, r->PAB), matrix_transposed(n, c, c, r->AB, r->PAB, r->H);
+    copy_rows(n, n, A, n, r->AB, r->c), copy_rows(n, m, B, m, r->AB + n, r->c);
+    memset(r->PAB, 0, (size_t)(n * r->c) * sizeof *r->PAB), memset(r->H, 0, (size_t)(c * r->c) * sizeof *r->H);
+    matrix_product(n, n, c, P1, n, 1, r->AB, r->PAB, r->c), matrix_product(c, n, c, r->AB, 1, r->c, r->PAB, r->H, r->c);
     memcpy(r->w, s1, (size_t)n * sizeof *r->w), matrix_multiply(n, n, 1, 1, P1, d, r->w);
     memcpy(s0, ilqr_row(s->costs.x, k, n), (size_t)n * sizeof *s0), matrix_transposed(n, n, 1, A, r->w, s0);
     memset(r->Qu, 0, (size_t)m * sizeof *r->Qu), matrix_transposed(n, m, 1, B, r->w, r->Qu);
@@ -127,30 +155,37 @@ static bool back_over(ilqr *s, int k, const double *P1, const double *s1, const 
         r->Qu[i] += l;
         most->gradient = fmax(most->gradient, push(s, k, i, r->Qu[i]));
     }
+    const double *const xx = ilqr_row(s->costs.xx, k, n * n), *const ux = ilqr_row(s->costs.ux, k, m * n),
+                 *const uu = ilqr_row(s->costs.uu, k, m * m);
     for (int i = 0; i < n; i++)
-        for (int j = 0; j < n; j++) P0[i * n + j] = ilqr_row(s->costs.xx, k, n * n)[i * n + j] + r->H[i * c + j];
+        for (int j = 0; j < n; j++) r->P[i * r->n + j] = xx[i * n + j] + r->H[i * r->c + j];
+    double *const Qux = r->T;  // then Q_uu K + Q_ux
     for (int i = 0; i < m; i++) {
-        for (int j = 0; j < n; j++) r->Qux[i * n + j] = ilqr_row(s->costs.ux, k, m * n)[i * n + j] + r->H[(n + i) * c + j];
-        for (int j = 0; j < m; j++) r->Quu[i * m + j] = ilqr_row(s->costs.uu, k, m * m)[i * m + j] + r->H[(n + i) * c + n + j];
+        for (int j = 0; j < n; j++) Qux[i * r->n + j] = ux[i * n + j] + r->H[(n + i) * r->c + j];
+        for (int j = 0; j < m; j++) r->Quu[i * m + j] = uu[i * m + j] + r->H[(n + i) * r->c + n + j];
     }
-    double *const side = r->Qux + m * n;  // Q~_ux
-    memcpy(r->G, r->Quu, (size_t)(m * m) * sizeof *r->G), memcpy(side, r->Qux, (size_t)(m * n) * sizeof *side);
+    memcpy(r->G, r->Quu, (size_t)(m * m) * sizeof *r->G), memcpy(r->side, Qux, (size_t)(m * r->n) * sizeof *r->side);
     if (rho > 0) {
-        memset(r->PAB, 0, (size_t)(m * c) * sizeof *r->PAB), matrix_transposed(n, m, c, B, r->AB, r->PAB);  // B'[A B]
+        memset(r->PAB, 0, (size_t)(m * r->c) * sizeof *r->PAB);
+        matrix_product(m, n, c, r->AB + n, 1, r->c, r->AB, r->PAB, r->c);  // B'[A B]
         for (int i = 0; i < m; i++) {
-            for (int j = 0; j < n; j++) side[i * n + j] += rho * r->PAB[i * c + j];
-            for (int j = 0; j < m; j++) r->G[i * m + j] += rho * r->PAB[i * c + n + j];
+            for (int j = 0; j < n; j++) r->side[i * r->n + j] += rho * r->PAB[i * r->c + j];
+            for (int j = 0; j < m; j++) r->G[i * m + j] += rho * r->PAB[i * r->c + n + j];
         }
     }
     if (s->lower) {
         const double *const u = ilqr_row(s->U, k, m);
         for (int i = 0; i < m; i++) r->lo[i] = s->lower[i] - u[i], r->hi[i] = s->upper[i] - u[i];
+        double *const side = r->flat + r->m * r->n;
+        copy_rows(m, n, r->side, r->n, side, n);
         if (!bounded_gains(m, n, r, side, kappa, K)) return false;
+        copy_rows(m, n, K, n, r->K, r->n);
     } else {
         if (!matrix_cholesky(m, r->G)) return false;
         for (int i = 0; i < m; i++) kappa[i] = -r->Qu[i];
-        for (int i = 0; i < m * n; i++) K[i] = -side[i];
-        matrix_cholesky_solve(m, 1, r->G, kappa), matrix_cholesky_solve(m, n, r->G, K);
+        for (int i = 0; i < m * r->n; i++) r->K[i] = -r->side[i];
+        matrix_cholesky_solve(m, 1, r->G, kappa), solve_rows(m, r->G, r->K, r->n);
+        copy_rows(m, n, r->K, r->n, K, n);
     }
     double *const f = r->g;  // Q_uu kappa
     memset(f, 0, (size_t)m * sizeof *f), matrix_multiply(m, m, 1, 1, r->Quu, kappa, f);
@@ -158,10 +193,15 @@ static bool back_over(ilqr *s, int k, const double *P1, const double *s1, const 
         s->linear_gain += kappa[i] * r->Qu[i], s->quadratic_gain += 0.5 * kappa[i] * f[i];
         f[i] += r->Qu[i];
     }
-    matrix_transposed(m, n, 1, K, f, s0), matrix_transposed(m, n, 1, r->Qux, kappa, s0);
-    memcpy(r->T, r->Qux, (size_t)(m * n) * sizeof *r->T), matrix_multiply(m, m, n, 1, r->Quu, K, r->T);
-    matrix_transposed(m, n, n, K, r->T, P0), matrix_transposed(m, n, n, r->Qux, K, P0);
-    matrix_symmetric(n, P0);
+    for (int i = 0; i < m; i++)
+        for (int j = 0; j < n; j++) s0[j] += K[i * n + j] * f[i];
+    for (int i = 0; i < m; i++)
+        for (int j = 0; j < n; j++) s0[j] += Qux[i * r->n + j] * kappa[i];
+    matrix_product(n, m, n, Qux, 1, r->n, r->K, r->P, r->n);   // Q_ux'K
+    matrix_product(m, m, n, r->Quu, m, 1, r->K, r->T, r->n);
+    matrix_product(n, m, n, r->K, 1, r->n, r->T, r->P, r->n);  // K'(Q_uu K + Q_ux)
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) P0[i * n + j] = 0.5 * (r->P[i * r->n + j] + r->P[j * r->n + i]);
     return true;
 }
 

@@ -1,6 +1,6 @@
 /// The forward pass: new controls are played with all alpha at once, each in blocks that begin where the linearised plant says.
 #include "control/ilqr_parts.h"
-#include "control/matrix.h"
+#include "sim/base/matrix.h"
 
 #include <math.h>
 #include <string.h>
@@ -49,7 +49,7 @@ static void ask(ilqr *s, int at, int a, int b, int k)
     double *const u = ilqr_row(s->tried_U + (size_t)a * (size_t)N * (size_t)m, k, m), *const dx = s->work;
     p->difference(p->context, ilqr_row(s->X, k, nx), x, dx);
     for (int i = 0; i < m; i++) u[i] = ilqr_row(s->U, k, m)[i] + alpha_of(a) * ilqr_row(s->kappa, k, m)[i];
-    matrix_multiply(m, n, 1, 1, ilqr_row(s->K, k, m * n), dx, u);
+    matrix_vector(m, n, ilqr_row(s->K, k, m * n), dx, u);
     for (int i = 0; i < m && s->lower; i++) u[i] = fmin(fmax(u[i], s->lower[i]), s->upper[i]);
     memcpy(ilqr_row(s->x, at, nx), x, (size_t)nx * sizeof *x), memcpy(ilqr_row(s->u, at, m), u, (size_t)m * sizeof *u);
     s->knot[at] = k, s->whose[at] = a * s->cfg.forward + b;

@@ -1,6 +1,6 @@
 #include "control/lq.h"
 
-#include "control/matrix.h"
+#include "sim/base/matrix.h"
 #include "sim/base/status.h"
 
 #include <stdlib.h>

@@ -473,6 +473,9 @@ static void tapes_of_worlds(void)
     STATUS("tapes", ctn_tapes_gradient, NULL, &hooks, x, x, err);
     STATUS("hooks", ctn_tapes_gradient, r, NULL, x, x, err);
     ck_assert_int_eq(ctn_tapes_gradient(r, &hooks, NULL, NULL, err), CTN_OK);
+    STATUS("tapes", ctn_step_inverse, NULL, x, x, NULL, x, x, x, err);
+    STATUS("to", ctn_step_inverse, r, x, x, NULL, NULL, x, x, err);
+    STATUS("tau", ctn_step_inverse, r, x, x, NULL, x, NULL, x, err);
     STATUS("tapes", ctn_tapes_jacobian, NULL, x, x, x, err);
     ck_assert_int_eq(ctn_tapes_jacobian(r, NULL, NULL, NULL, err), CTN_OK);
     STATUS("tapes", ctn_tapes_begin_at, NULL, x, err);

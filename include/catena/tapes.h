@@ -67,8 +67,19 @@ CTN_API ctn_status ctn_tapes_gradient(ctn_tapes *tapes, const ctn_tapes_hooks *h
 /// nv][2 nv], by targets of motors that are the same in all of its steps, B [worlds][2 nv][nu], and by such joint forces, F
 /// [worlds][2 nv][nv]; row i is that of coordinate i, q first, in tangent coordinates. Each may be NULL. With runs of one step it
 /// linearises a knot a world. Steps are prepared once for all rows: a solve a row. Lost worlds have zeros. CTN_BAD_ARGUMENT as
-/// ctn_tapes_gradient, and if a world went on from the run before: what it carried is no q and v.
+/// ctn_tapes_gradient, and, with A, if a world went on from the run before: what it carried is no q
+/// and v.
 CTN_API ctn_status ctn_tapes_jacobian(ctn_tapes *tapes, double *A, double *B, double *F, ctn_error *err);
+
+/// The inverse of a step: joint forces under which the next step leads exactly to given coordinates, contact, motors and all
+/// other forces included. One step is made and recorded, of worlds that begin or go on as in ctn_tapes_run, towards to [worlds][nq];
+/// tau [worlds][nv] (N m or N) is a guess on entry, as the forces of the step before, and then what leads there. By Newton's method on
+/// the step itself, with its Jacobian: forces of a large step are those of that step, not of the differential equation. distance
+/// [worlds]: the largest coordinate of what is left, rad or m, that from rounding on; a world is not led there where contact or
+/// friction lets nothing through, and goes as near as was found; NaN: it is lost. CTN_BAD_ARGUMENT for tapes without gradients and for
+/// coordinates that are not finite, CTN_UNAVAILABLE for the method euler, whose step does not ask what forces are for where it leads.
+CTN_API ctn_status ctn_step_inverse(ctn_tapes *tapes, const double *q, const double *v, const bool *begin, const double *to,
+                                    double *tau, double *distance, ctn_error *err);
 
 /// In which step of the run a world was lost, 0 .. steps - 1; -1: it was not.
 CTN_API int ctn_tapes_lost(const ctn_tapes *tapes, int world);

@@ -15,8 +15,9 @@ static double *numbers(size_t n) { return calloc(n + 1, sizeof(double)); }
 /// Bytes of all worlds, but for the batch's.
 static size_t own_bytes(const ctn_tapes *t)
 {
-    const size_t steps = (size_t)t->capacity, state = t->flat + t->nq + t->nv + 1, told = t->nu + t->nv;
-    return worlds_of(t) * ((steps + 1) * state + (steps + 2) * told + t->bar + 4 * t->nv + t->nu + 1) * sizeof(double) +
+    const size_t steps = (size_t)t->capacity, state = t->nq + t->nv + 1, told = t->nu + t->nv;
+    const size_t states = t->gradients ? steps + 1 : 1;  // whole ones, which are gone back from
+    return worlds_of(t) * (states * t->flat + (steps + 1) * state + (steps + 2) * told + t->bar + 4 * t->nv + t->nu + 1) * sizeof(double) +
            worlds_of(t) * (sizeof *t->begun + sizeof *t->lost + sizeof *t->stats);
 }
 
@@ -28,7 +29,7 @@ static bool open_room(ctn_tapes *t)
     const size_t w = worlds_of(t), states = (size_t)t->capacity + 1, threads = (size_t)job_threads(batch);
     t->nq = (size_t)m->nq, t->nv = (size_t)m->nv, t->nu = (size_t)m->ncontrol;
     t->flat = batch->engine->flat_size(lanes, &batch->cfg), t->bar = batch->engine->bar_size(lanes, &batch->cfg);
-    t->states = numbers(states * w * t->flat), t->q = numbers(states * w * t->nq), t->v = numbers(states * w * t->nv);
+    t->states = numbers((t->gradients ? states : 1) * w * t->flat), t->q = numbers(states * w * t->nq), t->v = numbers(states * w * t->nv);
     t->u = numbers(states * w * t->nu), t->tau = numbers(states * w * t->nv), t->time = numbers(states * w);
     t->last_u = numbers(w * t->nu), t->last_tau = numbers(w * t->nv);
     t->begun_v = numbers(w * t->nv), t->start = numbers(w);
@@ -177,12 +178,12 @@ static void begin_block(void *context, int thread, int b)
     const size_t flat = t->flat;
     double *const old = state_at(t, 0) + (size_t)first * flat;
     const double *q[MOST_LANES], *v[MOST_LANES];
-    int like = -1;
-    for (int l = 0; l < count; l++) {
-        if (t->begun[first + l]) like = l;
-        g->flatten(lanes_of(batch, b), &batch->cfg, state_of(batch, b), l, false, old + (size_t)l * flat);
-    }
+    int like = -1, begin = 0;
+    for (int l = 0; l < count; l++)
+        if (t->begun[first + l]) like = l, begin++;
     if (like < 0) return;
+    for (int l = 0; l < count && begin < count; l++)
+        g->flatten(lanes_of(batch, b), &batch->cfg, state_of(batch, b), l, false, old + (size_t)l * flat);
     for (int l = 0; l < g->lanes; l++) {  // lanes that do not begin are set like one that does, and put back below
         const size_t w = (size_t)(first + (l < count && t->begun[first + l] ? l : like));
         q[l] = job->q + w * t->nq, v[l] = job->v + w * t->nv;
@@ -205,8 +206,9 @@ static void record_block(void *context, int thread, int b)
         const size_t w = (size_t)(first + l);
         q[l] = q_at(t, job->step) + w * t->nq, v[l] = v_at(t, job->step) + w * t->nv;
         time_at(t, job->step)[w] = time_after(batch, (int)w, NULL);
-        batch->engine->flatten(lanes_of(batch, b), &batch->cfg, state_of(batch, b), l, false,
-                               state_at(t, job->step) + w * t->flat);
+        if (t->gradients)
+            batch->engine->flatten(lanes_of(batch, b), &batch->cfg, state_of(batch, b), l, false,
+                                   state_at(t, job->step) + w * t->flat);
     }
     batch->engine->get(lanes_of(batch, b), &batch->cfg, state_of(batch, b), work_of(batch, thread), count, q, v);
 }

@@ -28,6 +28,12 @@ static void begin_rows(const linearising *job, int thread, int b, const int *whi
     const ctn_engine *const g = batch->engine;
     const double *state[MOST_LANES], *by_q[MOST_LANES], *by_v[MOST_LANES];
     double *own[MOST_LANES], *const unit = row_of(t, thread, 0), *const zero = unit + t->nv;
+    if (!ctn_method_is_implicit(batch->cfg.method)) {  // the state begins with q and v
+        for (size_t r = 0; r < 2 * t->nv; r++)
+            for (int l = 0; l < g->lanes; l++)
+                memset(bar_of(job, thread, l, r), 0, t->bar * sizeof *unit), bar_of(job, thread, l, r)[r] = 1;
+        return;
+    }
     memset(unit, 0, 2 * t->nv * sizeof *unit);
     for (size_t r = 0; r < 2 * t->nv; r++) {
         for (int l = 0; l < g->lanes; l++) {
@@ -85,7 +91,11 @@ static void end_rows(const linearising *job, int thread, int b, const int *which
     const int count = worlds_in(batch, b);
     const double *state[MOST_LANES], *v[MOST_LANES], *bar[MOST_LANES];
     double *by_q[MOST_LANES], *by_v[MOST_LANES];
-    for (size_t r = 0; r < 2 * t->nv; r++) {
+    for (size_t r = 0; r < 2 * t->nv && !ctn_method_is_implicit(batch->cfg.method); r++)  // likewise
+        for (int l = 0; l < count; l++)
+            memcpy(job->A + ((size_t)(b * g->lanes + l) * 2 * t->nv + r) * 2 * t->nv, bar_of(job, thread, l, r),
+                   2 * t->nv * sizeof(double));
+    for (size_t r = 0; r < 2 * t->nv && ctn_method_is_implicit(batch->cfg.method); r++) {
         for (int l = 0; l < g->lanes; l++) {
             const size_t w = (size_t)(b * g->lanes + which[l]);
             state[l] = state_at(t, 0) + w * t->flat, v[l] = t->begun_v + w * t->nv, bar[l] = bar_of(job, thread, l, r);
@@ -141,7 +151,7 @@ ctn_status ctn_tapes_jacobian(ctn_tapes *t, double *A, double *B, double *F, ctn
     if (missing(__func__, "tapes", t, err)) return CTN_BAD_ARGUMENT;
     if (!t->gradients) return fail(err, CTN_BAD_ARGUMENT, "the tapes were made without gradients");
     if (!t->steps) return fail(err, CTN_BAD_ARGUMENT, "nothing is recorded: call ctn_tapes_run first");
-    for (size_t w = 0; w < worlds_of(t); w++)
+    for (size_t w = 0; w < worlds_of(t) && A; w++)
         if (!t->begun[w])
             return fail(err, CTN_BAD_ARGUMENT, "world %zu went on from the run before it; linearised runs begin at q and v", w);
     const size_t n = 2 * t->nv;
