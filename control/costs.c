@@ -184,7 +184,8 @@ static const double *weights(costs *c, int k, int knot)
 {
     const scene_cost *const t = &c->scene->optimize.cost[k];
     if (knot == c->knots) return t->end;
-    if (!t->weight) return NULL;
+    const double time = c->knot * (knot + 1e-6);  // a knot belongs to a window that it misses by a millionth of it
+    if (!t->weight || time < t->from || time > t->to + 2e-6 * c->knot) return NULL;
     for (int j = 0; j < t->count; j++) c->w[j] = c->knot * t->weight[j];
     return c->w;
 }

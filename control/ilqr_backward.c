@@ -125,8 +125,8 @@ static bool bounded_gains(int m, int n, const knot_room *r, const double *side, 
 static double push(const ilqr *s, int k, int i, double g)
 {
     const int m = s->plant->m;
-    const double u = s->U[(size_t)k * (size_t)m + (size_t)i];
-    if (s->lower && ((u <= s->lower[i] && g > 0) || (u >= s->upper[i] && g < 0))) return 0;
+    const double u = s->U[(size_t)k * (size_t)m + (size_t)i], blur = 1e-12 * (1 + fabs(u));  // a sum that is to be the bound
+    if (s->lower && ((u <= s->lower[i] + blur && g > 0) || (u >= s->upper[i] - blur && g < 0))) return 0;
     return fabs(g);
 }
 

@@ -155,6 +155,7 @@ scene_plant *scene_plant_open(const ctn_scene *scene, const ctn_model *model, co
     s->time = calloc(room + (size_t)points * (size_t)(s->nu + 1) + 1, sizeof *s->time);
     ctn_batch_config own = *cfg;
     own.parallel = CTN_PARALLEL_WORLDS, own.parameter_count = 0;
+    own.max_halvings = 0;  // what has to be halved has no derivative, and is no trajectory to go on from: it is not worth its while
     bool opened = s->q && s->v && s->time;
     if (!opened) fail(err, CTN_NO_MEMORY, "not enough memory for %d knots", knots);
     own.worlds = knots, opened = opened && (s->all = ctn_tapes_create(model, &own, s->hold, true, err));

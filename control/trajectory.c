@@ -224,7 +224,7 @@ static const char *own_line(const char *text)
     return NULL;
 }
 
-char *trajectory_scene(const ctn_scene *scene, const char *table, const char *about, ctn_error *err)
+char *trajectory_scene(const ctn_scene *scene, const char *path, const char *table, const char *about, ctn_error *err)
 {
     static const char mark[] = "\xef\xbb\xbf";  // that some editors begin with
     const char *const whole = scene->files[0].text, *const text = strncmp(whole, mark, 3) ? whole : whole + 3,
@@ -235,8 +235,10 @@ char *trajectory_scene(const ctn_scene *scene, const char *table, const char *ab
     snprintf(made, length, "# %s\n%.*s%s%scontroller: {type: plan, table: \"%s\"}\n", about, old ? (int)(old - text) : (int)strlen(text), text,
              rest ? rest + (*rest == '\n') : "", *text && text[strlen(text) - 1] != '\n' ? "\n" : "", table);
     ctn_error why;
-    ctn_scene *const scene_made = ctn_scene_parse(made, strlen(made), scene->path, &why);
-    if (scene_made || !strstr(why.message, "controller")) return ctn_scene_free(scene_made), made;
+    ctn_scene *const reads = ctn_scene_parse(made, strlen(made), path, &why);
+    const bool plays = reads && reads->controller.given && reads->controller.type == CONTROLLER_PLAN;
+    ctn_scene_free(reads);
+    if (plays) return made;
     free(made);
     return fail(err, CTN_BAD_SCENE, "%s: a controller cannot be written into this text; begin each top-level key on a line of its own",
                 scene->path),

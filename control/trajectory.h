@@ -35,9 +35,9 @@ ctn_status trajectory_restore(trajectory *t, const char *path, ctn_error *err);
 /// Writes the plan: a CSV file with the columns time, u0 .., q0 .., v0 .., K0_0 ..; a row a knot, and one for what comes after.
 ctn_status trajectory_write(const trajectory *t, const char *path, ctn_error *err);
 
-/// The scene's text with a controller that plays the plan in the file `table`, which lies beside the scene, and a first line
-/// `about`; to be freed. NULL: it is no scene, of a text in which controllers cannot be put.
-char *trajectory_scene(const ctn_scene *scene, const char *table, const char *about, ctn_error *err);
+/// The scene's text with a controller that plays the plan in the file `table`, which lies beside the file `path` that the text is
+/// for, and a first line `about`; to be freed. NULL: it is no scene, of a text in which controllers cannot be put.
+char *trajectory_scene(const ctn_scene *scene, const char *path, const char *table, const char *about, ctn_error *err);
 
 /// What a run of the scene that plays the plan costs, in steps of the scene or `finer` times as many; NAN: it froze.
 ctn_status trajectory_value(const trajectory *t, const char *scene, int finer, double *cost, ctn_error *err);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define PENDULUM                                                                                                        \
     "catena: 1\nlinks: [{name: a, joint: {type: revolute, axis: [0, 1, 0], damping: 0.05}, mass: 1, com: [0, 0, -0.5],\n" \
@@ -43,6 +44,10 @@ START_TEST(found_is_played)
     ck_assert_msg(_i < 2 ? played == planned : fabs(played - planned) < 0.02 * planned, "%s: %.15g, %.15g", methods[_i], played, planned);
     ck_assert_double_eq_tol(fine, planned, 0.1 * planned);
     ck_assert_msg(planned < number_after(o.out, "guess          cost "), "%s", o.out);
+    outcome_free(&o);
+    ck_assert_int_eq(mkdir("other", 0777), 0);
+    o = catena("optimize", "scene.yaml", "--out", "other/found.yaml", "--iterations", "2", "--quiet");
+    ck_assert_msg(o.status == 0, "%s", o.err);
     outcome_free(&o);
     o = catena("run", "found.yaml", "--out", "rec.csv");
     ck_assert_msg(o.status == 0, "%s", o.err);

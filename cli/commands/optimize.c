@@ -127,7 +127,7 @@ static int write_found(const asked *a, trajectory *t)
     double coarse = NAN, fine = NAN;
     snprintf(about, sizeof about, "Found by catena optimize: cost %.9g after %d iterations.", x.cost, x.iteration);
     if (trajectory_write(t, a->plan, &err) != CTN_OK) return status_error(&err, "");
-    char *const text = trajectory_scene(a->s.scene, slash ? slash + 1 : a->plan, about, &err);
+    char *const text = trajectory_scene(a->s.scene, a->out, slash ? slash + 1 : a->plan, about, &err);
     if (!text) return status_error(&err, "");
     new_file f = {0};
     int status = EXIT_OK;

@@ -253,6 +253,7 @@ typedef struct scene_cost {
     double *weight, *end;  // [count]; NULL: 0
     double *target;        // [ntarget]; NULL: where the scene begins, velocities 0, the model's own targets
     int ntarget;
+    double from, to;  // s, of what is over time
     int *joints, njoint;  // links
     int link;
     double point[3];  // m, link frame

@@ -41,16 +41,18 @@ enum {
     COST_KEY_JOINTS,
     COST_KEY_LINK,
     COST_KEY_POINT,
+    COST_KEY_FROM,
+    COST_KEY_TO,
     COST_KEYS
 };
 static const key cost_keys[COST_KEYS] = {
     [COST_KEY_TERM] = {.name = "term"},     [COST_KEY_WEIGHT] = {.name = "weight"}, [COST_KEY_END] = {.name = "end"},
     [COST_KEY_TARGET] = {.name = "target"}, [COST_KEY_JOINTS] = {.name = "joints"}, [COST_KEY_LINK] = {.name = "link"},
-    [COST_KEY_POINT] = {.name = "point"},
+    [COST_KEY_POINT] = {.name = "point"},   [COST_KEY_FROM] = {.name = "from"},     [COST_KEY_TO] = {.name = "to"},
 };
 
 #define BIT(k) (1u << COST_KEY_##k)
-enum { ALWAYS = BIT(TERM) | BIT(WEIGHT) | BIT(TARGET) };
+enum { ALWAYS = BIT(TERM) | BIT(WEIGHT) | BIT(TARGET) | BIT(FROM) | BIT(TO) };
 
 static const struct {
     const char *name;
@@ -135,7 +137,7 @@ static bool read_cost(source *s, const node *n, scene_cost *x)
     const ctn_scene *const scene = s->r->scene;
     const node *v[COST_KEYS];
     int row;
-    *x = (scene_cost){.link = -1};
+    *x = (scene_cost){.link = -1, .to = INFINITY};
     if (!read_keys(s, n, "a term of the cost", cost_keys, COST_KEYS, v)) return false;
     if (!v[COST_KEY_TERM]) return missing_key(s, n, "term", "missing; as posture, place or control");
     if (!read_kind(s, v[COST_KEY_TERM], terms, sizeof *terms, COST_TERMS,
@@ -149,6 +151,10 @@ static bool read_cost(source *s, const node *n, scene_cost *x)
         ok = missing_key(s, n, "weight", x->term == COST_CONTROL
                                              ? "missing; what a square costs each second"
                                              : "missing; what a square costs each second, `end` for what it costs at the end, or both");
+    if (v[COST_KEY_FROM]) ok = read_number(s, v[COST_KEY_FROM], NOT_NEGATIVE, &x->from) && ok;
+    if (v[COST_KEY_TO]) ok = read_number(s, v[COST_KEY_TO], POSITIVE, &x->to) && ok;
+    if (ok && !(x->from < x->to))
+        ok = bad_value(s, v[COST_KEY_TO], "expected a time after `from` (%g s), found %s", x->from, found(v[COST_KEY_TO]).text);
     int count = 3;
     if (x->term == COST_CONTROL) {
         if (!scene->nmotor && (!s->r->motors || !s->r->errors.count))
