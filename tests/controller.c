@@ -153,6 +153,51 @@ START_TEST(tells_splines)
 }
 END_TEST
 
+/// A spline that is played once goes from its first control point to its last one, which it keeps: at knots it is what its control
+/// points beside them say, at both ends it is at rest, and it has two continuous derivatives.
+START_TEST(plays_splines_once)
+{
+    enum { KNOTS = 5, PARTS = 10, STEPS_OF_IT = (KNOTS + 1) * PARTS };
+    static const double p[KNOTS] = {-1, 2, 0.5, -2.5, 1.5};
+    double u[STEPS_OF_IT + 40], other[NU], told[NU];
+    ctn_error err;
+    load("controller: {type: spline, motors: [b], knots: 5, duration: 0.6, range: [-3, 3]}\n");
+    ck_assert_int_eq(ctn_model_controller_parameters(model), KNOTS);
+    ctn_batch *const b = batch_of(1, NULL, 1);
+    ck_assert_int_eq(ctn_batch_set_controller(b, p, &err), CTN_OK);
+    for (int k = 0; k < STEPS_OF_IT + 40; k++) step(b, 1), ctn_batch_targets(b, told), u[k] = told[1];
+    ctn_batch_free(b);
+    ck_assert_double_eq_tol(u[0], p[0], 1e-14);
+    for (int k = 0; k < KNOTS; k++) {
+        const double before = p[k ? k - 1 : 0], after = p[k < KNOTS - 1 ? k + 1 : k];
+        ck_assert_double_eq_tol(u[(k + 1) * PARTS], (before + 4 * p[k] + after) / 6, 1e-12);
+    }
+    for (int k = STEPS_OF_IT; k < STEPS_OF_IT + 40; k++) ck_assert_double_eq_tol(u[k], p[KNOTS - 1], 1e-14);
+    // of the first and last interval the curve is a cube: (p1 - p0) x^3 / 6
+    for (int k = 0; k <= PARTS; k++) {
+        const double cube = pow((double)k / PARTS, 3) / 6;
+        ck_assert_double_eq_tol(u[k], p[0] + (p[1] - p[0]) * cube, 1e-12);
+        ck_assert_double_eq_tol(u[STEPS_OF_IT - k], p[KNOTS - 1] + (p[KNOTS - 2] - p[KNOTS - 1]) * cube, 1e-12);
+    }
+    // third differences are those of pieces of cubes, and nowhere those of a jump of a second derivative: |B'''| h^3
+    for (int k = 0; k + 3 < STEPS_OF_IT + 40; k++)
+        ck_assert_double_lt(fabs(u[k + 3] - 3 * u[k + 2] + 3 * u[k + 1] - u[k]), 14. / pow(PARTS, 3));
+
+    // saved states belong to it alone
+    ctn_batch *const once = batch_of(1, NULL, 1);
+    const size_t size = ctn_batch_saved_size(once);
+    void *const saved = malloc(size);
+    ctn_batch_save(once, saved), ctn_batch_free(once);
+    load("controller: {type: spline, motors: [b], knots: 5, period: 0.6, range: [-3, 3]}\n");
+    ctn_batch *const again = batch_of(1, NULL, 1);
+    ck_assert_int_ne(ctn_batch_restore(again, saved, size, &err), CTN_OK);
+    ck_assert_int_eq(ctn_batch_set_controller(again, p, &err), CTN_OK);
+    step(again, 1), ctn_batch_targets(again, other);
+    ck_assert_double_eq_tol(other[1], (p[KNOTS - 1] + 4 * p[0] + p[1]) / 6, 1e-14);
+    ctn_batch_free(again), free(saved);
+}
+END_TEST
+
 /// A dog's legs, each a hinge and a slider, which weigh so little that nothing matters but what they are told.
 static void load_legs(const char *controller)
 {
@@ -561,6 +606,7 @@ int main(void)
     tcase_add_checked_fixture(t, NULL, teardown);
     tcase_set_timeout(t, 60);
     tcase_add_test(t, tells_sinusoids), tcase_add_test(t, starts_in_the_middle), tcase_add_test(t, tells_splines);
+    tcase_add_test(t, plays_splines_once);
     tcase_add_loop_test(t, tells_gaits, 0, 2), tcase_add_test(t, looks_for_gaits);
     tcase_add_loop_test(t, tells_networks, 0, 3);
     tcase_add_test(t, tells_now_and_then), tcase_add_test(t, tells_as_parameters_do);

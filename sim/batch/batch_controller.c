@@ -47,18 +47,26 @@ static void tell_sinusoids(const model_controller *c, const double *p, double ti
     }
 }
 
+/// Which of so many control points the k-th one in turn is: one of those around the circle, or with the first and the last one
+/// three times, so that the curve begins and ends there, at rest.
+static int control_point(const model_controller *c, int k)
+{
+    if (!c->once) return (k + c->knots) % c->knots;
+    return k < 0 ? 0 : k < c->knots ? k : c->knots - 1;
+}
+
 /// The four basis functions of a uniform cubic B-spline at x in [0, 1) between two knots. [de Boor 1978, chapter IX]
 static void tell_spline(const model_controller *c, const double *p, double time, double *u)
 {
-    const double at = (time / c->period - floor(time / c->period)) * c->knots, x = at - floor(at), y = 1 - x,
-                 ramp = ramp_of(c, time);
+    const double share = c->once ? fmin(fmax(time / c->period, 0), 1) : time / c->period - floor(time / c->period),
+                 at = share * (c->once ? c->knots + 1 : c->knots), x = at - floor(at), y = 1 - x, ramp = ramp_of(c, time);
     const double basis[4] = {y * y * y / 6, (4 - 6 * x * x + 3 * x * x * x) / 6, (4 - 6 * y * y + 3 * y * y * y) / 6,
                              x * x * x / 6};
-    const int first = (int)floor(at) + c->knots - 1;
+    const int first = (int)floor(at) - (c->once ? 2 : 1);
     for (int i = 0; i < c->outputs; i++) {
         const double middle = (c->range[i][0] + c->range[i][1]) / 2;
         double sum = 0;
-        for (int k = 0; k < 4; k++) sum += basis[k] * p[i * c->knots + (first + k) % c->knots];
+        for (int k = 0; k < 4; k++) sum += basis[k] * p[i * c->knots + control_point(c, first + k)];
         u[c->target[i]] = middle + ramp * (sum - middle);
     }
 }

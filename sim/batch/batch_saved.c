@@ -81,6 +81,7 @@ uint64_t model_constants(const ctn_model *m)
         for (int i = 0; i < c->outputs && c->legs; i++) h = hash_numbers(h, (double[]){c->leg[i], c->joint[i], c->sign[i]}, 3);
         if (c->phases) h = hash_numbers(h, c->phases, c->legs);
         if (c->plan) h = hash_numbers(h, c->plan, (size_t)c->plan_rows * (size_t)c->plan_width);
+        if (c->once) h = hash_numbers(h, (double[]){c->once}, 1);
         for (int i = 0; i < c->sensors; i++) h = hash_numbers(h, (double[]){c->sensed[i], c->scale[i]}, 2);
     }
     for (int k = 0; k < m->nsignal; k++) {

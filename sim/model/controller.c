@@ -112,7 +112,7 @@ bool compile_controller(ctn_model *m, const ctn_scene *scene)
     model_controller *const c = m->controller = calloc(1, sizeof *c);
     if (!c) return false;
     const size_t outputs = (size_t)m->ncontrol + 1, inputs = (size_t)ctn_model_sensor_numbers(m) + 1;
-    c->type = s->type, c->knots = s->knots, c->period = s->period, c->ramp = s->ramp, c->every = s->every;
+    c->type = s->type, c->knots = s->knots, c->period = s->period, c->once = s->once, c->ramp = s->ramp, c->every = s->every;
     c->count = scene_controller_parameters(scene, s);
     const size_t count = (size_t)c->count + 1;
     c->target = calloc(outputs, sizeof *c->target), c->range = calloc(outputs, sizeof *c->range);

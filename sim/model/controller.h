@@ -3,7 +3,8 @@
 /// With n numbers that are told, each in the middle m of its range and half of that, r, to both sides, and the parameters p:
 ///
 /// | sinusoids | u = a + ramp b sin(2 pi (f t + c));    p: f, then a, b, c of each number: a centre, an amplitude, cycles |
-/// | spline    | u = m + ramp (B(t) - m), a periodic uniform cubic B-spline through time;    p: `knots` control points each |
+/// | spline    | u = m + ramp (B(t) - m), a uniform cubic B-spline through time, periodic, or played once from rest at the first
+/// |           | control point to rest at the last one, which is held;    p: `knots` control points each |
 /// | gait      | u = a + ramp (b stride(r) + c lift(r)), r what is left of f t + phase of its leg, the waves those of `gaits`; p: f, the
 /// |           | duty, phases of all legs but the first one where they are not given, then a, b, c of each joint of a leg |
 /// | linear    | u = m + r (b + W y),    y what sensors say, over their scales, then the clock;    p: b and a row of W each |
@@ -30,6 +31,7 @@ typedef struct model_controller {
     int legs, *leg, *joint;      // of a gait: [outputs], which of the legs, and which of a leg's numbers
     double *sign, *phases;       // [outputs] -1: mirrored; [legs], NULL: they are looked for
     int knots;
+    bool once;                   // of a spline: `period` is how long it lasts, and then it is held
     double period, ramp, every;  // s; every 0: before each step
     int plan_rows, plan_width;   // of a plan: rows of s, targets, and where it feeds back q, v and gains [outputs][2 nv]
     bool feeds;

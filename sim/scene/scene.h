@@ -199,8 +199,9 @@ typedef struct scene_controller {
     double (*range)[2];       // [nmotor], from where to where targets go
     double every;             // s, from one time that it tells them to the next; 0: before every step
     double frequency[2];      // Hz, from where to where
-    double ramp, period;      // s
-    int knots;                // in a period
+    double ramp, period;      // s; period: that a spline lasts
+    bool once;                // it is played once, and held
+    int knots;                // of a motor
     int legs, joints;         // of a gait; its motors are [legs][joints]
     double duty[2];           // from where to where
     double *phases;           // [legs] cycles; NULL: they are looked for

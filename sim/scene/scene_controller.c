@@ -15,6 +15,7 @@ enum controller_key {
     CONTROLLER_KEY_RAMP,
     CONTROLLER_KEY_KNOTS,
     CONTROLLER_KEY_PERIOD,
+    CONTROLLER_KEY_DURATION,
     CONTROLLER_KEY_LEGS,
     CONTROLLER_KEY_PHASES,
     CONTROLLER_KEY_MIRROR,
@@ -29,23 +30,15 @@ enum controller_key {
 };
 
 static const key controller_keys[CONTROLLER_KEYS] = {
-    [CONTROLLER_KEY_TYPE] = {.name = "type"},
-    [CONTROLLER_KEY_MOTORS] = {.name = "motors"},
-    [CONTROLLER_KEY_EVERY] = {.name = "every"},
-    [CONTROLLER_KEY_RANGE] = {.name = "range"},
-    [CONTROLLER_KEY_FREQUENCY] = {.name = "frequency"},
-    [CONTROLLER_KEY_RAMP] = {.name = "ramp"},
-    [CONTROLLER_KEY_KNOTS] = {.name = "knots"},
-    [CONTROLLER_KEY_PERIOD] = {.name = "period"},
-    [CONTROLLER_KEY_LEGS] = {.name = "legs"},
-    [CONTROLLER_KEY_PHASES] = {.name = "phases"},
-    [CONTROLLER_KEY_MIRROR] = {.name = "mirror"},
-    [CONTROLLER_KEY_DUTY] = {.name = "duty"},
-    [CONTROLLER_KEY_SENSORS] = {.name = "sensors"},
-    [CONTROLLER_KEY_SCALE] = {.name = "scale"},
-    [CONTROLLER_KEY_CLOCK] = {.name = "clock"},
-    [CONTROLLER_KEY_HIDDEN] = {.name = "hidden"},
-    [CONTROLLER_KEY_PARAMETERS] = {.name = "parameters"},
+    [CONTROLLER_KEY_TYPE] = {.name = "type"},           [CONTROLLER_KEY_MOTORS] = {.name = "motors"},
+    [CONTROLLER_KEY_EVERY] = {.name = "every"},         [CONTROLLER_KEY_RANGE] = {.name = "range"},
+    [CONTROLLER_KEY_FREQUENCY] = {.name = "frequency"}, [CONTROLLER_KEY_RAMP] = {.name = "ramp"},
+    [CONTROLLER_KEY_KNOTS] = {.name = "knots"},         [CONTROLLER_KEY_PERIOD] = {.name = "period"},
+    [CONTROLLER_KEY_DURATION] = {.name = "duration"},   [CONTROLLER_KEY_LEGS] = {.name = "legs"},
+    [CONTROLLER_KEY_PHASES] = {.name = "phases"},       [CONTROLLER_KEY_MIRROR] = {.name = "mirror"},
+    [CONTROLLER_KEY_DUTY] = {.name = "duty"},           [CONTROLLER_KEY_SENSORS] = {.name = "sensors"},
+    [CONTROLLER_KEY_SCALE] = {.name = "scale"},         [CONTROLLER_KEY_CLOCK] = {.name = "clock"},
+    [CONTROLLER_KEY_HIDDEN] = {.name = "hidden"},       [CONTROLLER_KEY_PARAMETERS] = {.name = "parameters"},
     [CONTROLLER_KEY_TABLE] = {.name = "table"},
 };
 
@@ -65,7 +58,7 @@ static const struct {
     unsigned keys, needs;
 } types[] = {
     [CONTROLLER_SINUSOIDS] = {"sinusoids", OF_TIME | BIT(FREQUENCY), BIT(RANGE) | BIT(FREQUENCY)},
-    [CONTROLLER_SPLINE] = {"spline", OF_TIME | BIT(KNOTS) | BIT(PERIOD), BIT(RANGE) | BIT(KNOTS) | BIT(PERIOD)},
+    [CONTROLLER_SPLINE] = {"spline", OF_TIME | BIT(KNOTS) | BIT(PERIOD) | BIT(DURATION), BIT(RANGE) | BIT(KNOTS)},
     [CONTROLLER_GAIT] = {"gait", OF_LEGS, BIT(RANGE) | BIT(FREQUENCY) | BIT(LEGS)},
     [CONTROLLER_LINEAR] = {"linear", OF_SENSORS, BIT(SENSORS) | BIT(RANGE)},
     [CONTROLLER_TANH] = {"tanh", OF_SENSORS | BIT(HIDDEN), BIT(SENSORS) | BIT(RANGE) | BIT(HIDDEN)},
@@ -76,8 +69,7 @@ enum { TYPES = sizeof types / sizeof *types };
 static const char *const missing[CONTROLLER_KEYS] = {
     [CONTROLLER_KEY_RANGE] = "from where to where targets go: [lo, hi], or a list of these, one a motor",
     [CONTROLLER_KEY_FREQUENCY] = "from where to where it may be: [lo, hi], Hz",
-    [CONTROLLER_KEY_KNOTS] = "how many numbers a motor has in a period",
-    [CONTROLLER_KEY_PERIOD] = "s after which the spline begins again",
+    [CONTROLLER_KEY_KNOTS] = "how many control points a motor has",
     [CONTROLLER_KEY_LEGS] = "the joints of each leg, from the body outwards: [[hip, knee], [other_hip, other_knee]]",
     [CONTROLLER_KEY_SENSORS] = "a list of names, or all",
     [CONTROLLER_KEY_HIDDEN] = "the widths of one or two layers: [16, 16]",
@@ -251,6 +243,17 @@ static bool read_duty(source *s, const node *n, scene_controller *to)
            bad_value(s, n, "expected shares of the cycle, above 0 and below 1, found [%g, %g]", to->duty[0], to->duty[1]);
 }
 
+/// How long a spline lasts: `period`, after which it begins again, or `duration`, after which it is held.
+static bool read_length(source *s, const node *n, const node *period, const node *duration, scene_controller *to)
+{
+    if (!period && !duration)
+        return missing_key(s, n, "period",
+                           "missing; s after which the spline begins again, or `duration` in its place, after which it is held");
+    if (period && duration) return bad_key(s, duration, "a spline that has a `period` begins again, and has none");
+    to->once = duration;
+    return read_number(s, to->once ? duration : period, POSITIVE, &to->period);
+}
+
 /// One pair for all motors, or one each; of a gait one for each joint of a leg, which is that of all legs.
 static bool read_ranges(source *s, const node *n, scene_controller *to)
 {
@@ -401,6 +404,8 @@ bool read_controller(source *s, const node *n)
             ok = bad_key(s, v[k], "a controller of the type %s has none", types[to->type].name);
         if (!v[k] && types[to->type].needs & 1u << k) ok = missing_key(s, n, controller_keys[k].name, "missing; %s", missing[k]);
     }
+    if (types[to->type].keys & BIT(PERIOD))
+        ok = read_length(s, n, v[CONTROLLER_KEY_PERIOD], v[CONTROLLER_KEY_DURATION], to) && ok;
     if (s->includer || !ok) return ok;  // the motors and sensors of an included file have other numbers here
     ok = types[to->type].keys & BIT(LEGS) ? read_legs(s, n, v[CONTROLLER_KEY_LEGS], to)
                                           : read_told_motors(s, n, v[CONTROLLER_KEY_MOTORS], to);
@@ -414,7 +419,6 @@ bool read_controller(source *s, const node *n)
     if (v[CONTROLLER_KEY_RAMP]) ok = read_number(s, v[CONTROLLER_KEY_RAMP], NOT_NEGATIVE, &to->ramp) && ok;
     if (v[CONTROLLER_KEY_FREQUENCY]) ok = read_pair(s, v[CONTROLLER_KEY_FREQUENCY], NO_UNIT, NOT_NEGATIVE, to->frequency) && ok;
     if (v[CONTROLLER_KEY_KNOTS]) ok = read_whole(s, v[CONTROLLER_KEY_KNOTS], 2, MOST_KNOTS, &to->knots) && ok;
-    if (v[CONTROLLER_KEY_PERIOD]) ok = read_number(s, v[CONTROLLER_KEY_PERIOD], POSITIVE, &to->period) && ok;
     if (types[to->type].keys & BIT(SENSORS) && ok) ok = read_inputs(s, n, v[CONTROLLER_KEY_SENSORS], to);
     if (v[CONTROLLER_KEY_SCALE] && ok) ok = read_each(s, v[CONTROLLER_KEY_SCALE], to->nsensor, POSITIVE, NULL, to->scale);
     if (v[CONTROLLER_KEY_CLOCK]) ok = read_number(s, v[CONTROLLER_KEY_CLOCK], POSITIVE, &to->clock) && ok;

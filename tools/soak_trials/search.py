@@ -10,7 +10,7 @@ def text(rng, method):
     """an arm on two motors, of which worlds differ, that is to be somewhere"""
     gradient = method != 'cma'
     controller = (f'{{type: tanh, sensors: all, hidden: [{rng.randint(2, 8)}], range: [-3, 3], every: 0.04}}' if gradient or rng.random() < 0.5
-                  else '{type: spline, knots: 3, period: 1, range: [-3, 3], every: 0.04}')
+                  else f'{{type: spline, knots: 3, {rng.choice(("period: 1", "duration: 0.5"))}, range: [-3, 3], every: 0.04}}')
     how = [f'method: {method}', f'generations: {rng.randint(6, 20)}', f'seed: {rng.randrange(1000)}']
     if gradient:
         how += [f'worlds: {rng.randint(3, 9)}']
