@@ -226,6 +226,8 @@ static const char *const scenes[] = {"chain10",
                                      "spider-search",
                                      "quadruped-search",
                                      "spider-policy",
+                                     "swimmer-swims",
+                                     "double-pendulum-stands",
                                      "spider-walks",
                                      "quadruped-trots"};
 
