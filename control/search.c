@@ -274,7 +274,8 @@ search_state search_get_state(const search *s)
                               .worst = p.least,
                               .lost = (long)p.lost,
                               .sigma = p.deviation,
-                              .gradient = p.gradient};
+                              .gradient = p.gradient,
+                              .judges = s->judges};
     }
     const ctn_cma_state c = ctn_cma_get_state(s->cma);
     return (search_state){.generation = (long)c.generations,
@@ -290,7 +291,9 @@ search_state search_get_state(const search *s)
                           .over = c.stop != CTN_CMA_RUNS};
 }
 
-enum { JUDGING = INT32_MAX };  // the generation, which none is, in whose worlds what was found is judged
+/// Generations that none is: in the worlds of the first one of two is chosen, in those of the next one that is judged, and in those of
+/// the last one it is told what it is worth. So what is told of it is not the luck by which it was chosen.
+enum { CHOOSING = INT32_MAX - 2, JUDGING, TELLING };
 
 /// What worlds are drawn by in a generation.
 static uint64_t draw_of(const search *s, int64_t generation)
@@ -347,12 +350,25 @@ static ctn_status judge_policy(search *s, ctn_error *err)
     return CTN_OK;
 }
 
-/// Where worlds are drawn anew in each generation, the best candidate of all was lucky in its own: it is judged once more in others,
-/// beside the mean of the search or the last policy, and the better one is taken.
+/// What parameters earn in the worlds of a judge, drawn as those of a generation.
+static ctn_status play_judge(search *s, play *p, int64_t generation, const double *parameters, double *told, double *value,
+                             ctn_error *err)
+{
+    const size_t count = (size_t)s->count;
+    for (size_t j = 0; j < JUDGES; j++) memcpy(told + j * count, parameters, count * sizeof *told);
+    const ctn_status status = play_all(p, s->scene, draw_of(s, generation), 0, JUDGES, told, err);
+    *value = status == CTN_OK ? mean_of(p->total, JUDGES) : NAN;
+    return status;
+}
+
+/// Where worlds are drawn anew in each generation, the best candidate of all was lucky in its own, and so was the best policy in those
+/// that it was judged in: beside the mean of the search, or the last policy, it is played in others, and the better one is taken. What
+/// that one earns is found in others again. Where it freezes there, it is the other one's turn.
 static ctn_status judge_found(search *s, ctn_error *err)
 {
     const size_t count = (size_t)s->count;
-    double *const told = malloc((JUDGES + 1) * count * sizeof *told), *const mean = told + JUDGES * count, value[2];
+    double *const told = malloc((JUDGES + 1) * count * sizeof *told), *const mean = told + JUDGES * count, value[2], judged = NAN;
+    const double *const both[2] = {s->best_x, mean};
     play p = {0};
     if (!told) return fail(err, CTN_NO_MEMORY, "not enough memory for a search");
     if (s->policy) memcpy(mean, policy_parameters(s->policy), count * sizeof *mean);
@@ -360,14 +376,13 @@ static ctn_status judge_found(search *s, ctn_error *err)
     for (size_t k = 0; k < count && s->cma; k++) mean[k] *= s->unit[k];
     ctn_status status = open_play(s->scene, s->model, &s->cfg, s->duration, JUDGES, s->play.hold, &p, err);
     if (s->own.earn) p.own = &s->own;
-    for (int which = 0; which < 2 && status == CTN_OK; which++) {
-        for (size_t j = 0; j < JUDGES; j++) memcpy(told + j * count, which ? mean : s->best_x, count * sizeof *told);
-        status = play_all(&p, s->scene, draw_of(s, JUDGING), 0, JUDGES, told, err);
-        if (status == CTN_OK) value[which] = mean_of(p.total, JUDGES);
-    }
-    if (status == CTN_OK && (value[1] > value[0] || isnan(value[0])))
-        memcpy(s->best_x, mean, count * sizeof *mean), value[0] = value[1];
-    if (status == CTN_OK) s->best = isnan(value[0]) ? -INFINITY : value[0], s->judges = JUDGES;
+    for (int k = 0; k < 2 && status == CTN_OK; k++) status = play_judge(s, &p, CHOOSING, both[k], told, &value[k], err);
+    int chosen = status == CTN_OK && (value[1] > value[0] || isnan(value[0]));
+    if (status == CTN_OK) status = play_judge(s, &p, JUDGING, both[chosen], told, &judged, err);
+    if (status == CTN_OK && isnan(judged))
+        chosen = !chosen, status = play_judge(s, &p, JUDGING, both[chosen], told, &judged, err);
+    if (status == CTN_OK && chosen) memcpy(s->best_x, mean, count * sizeof *mean);
+    if (status == CTN_OK) s->best = isnan(judged) ? -INFINITY : judged, s->judges = JUDGES;
     close_play(&p);
     free(told);
     return status;
@@ -433,7 +448,7 @@ ctn_status search_value(const search *s, const double *parameters, int parts, do
     for (int j = 0; j < s->each; j++) memcpy(told + (size_t)j * (size_t)s->count, parameters, (size_t)s->count * sizeof *told);
     ctn_status status = open_play(s->scene, s->model, &cfg, s->duration, s->each, s->play.hold * parts, &p, err);
     if (s->own.earn) p.own = &s->own;
-    if (status == CTN_OK) status = play_all(&p, s->scene, draw_of(s, 0), 0, s->each, told, err);
+    if (status == CTN_OK) status = play_all(&p, s->scene, draw_of(s, TELLING), 0, s->each, told, err);
     if (status == CTN_OK) *value = mean_of(p.total, s->each);
     close_play(&p);
     free(told);

@@ -74,15 +74,15 @@ search_state search_get_state(const search *s);
 ctn_status search_step(search *s, ctn_error *err);
 
 /// Before search_best: a policy that was not judged yet is, as the first one is, and every tenth. Where worlds are drawn by `sample`,
-/// the best candidate and the mean of CMA-ES, or the last policy, are judged in worlds of their own, and `best` becomes what the
-/// better one earns there.
-/// Errors of steps.
+/// the best candidate and the mean of CMA-ES, or the best and the last policy, are compared in worlds that no generation had, and
+/// `best` becomes what the better one earns in others again.
+/// Errors of steps; after these, CTN_INTERRUPTED too, it can be called anew.
 ctn_status search_finish(search *s, ctn_error *err);
 
 /// The best parameters so far [count]; and the mean of the search. CTN_BAD_ARGUMENT: there is none.
 ctn_status search_best(const search *s, double *parameters, ctn_error *err);
 
-/// What parameters earn in the search's first worlds, in steps that are `parts` times as small, the controller told as before: the
+/// What parameters earn in worlds that no generation had, and search_finish had not either, in steps that are `parts` times as small, the controller told as before: the
 /// mean over its worlds, NaN if one is frozen. CTN_NO_MEMORY and errors of steps.
 ctn_status search_value(const search *s, const double *parameters, int parts, double *value, ctn_error *err);
 

@@ -7,6 +7,7 @@
 #include <catena/catena.h>
 #include <check.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,6 +104,51 @@ START_TEST(the_command_by_gradients)
     outcome_free(&o);
     o = catena("search", "scene.yaml", "--out", "own.yaml", "--reward", "cat");
     ck_assert_msg(o.status == 2 && strstr(o.err, "--reward goes with method: cma"), "%d %s", o.status, o.err);
+    outcome_free(&o);
+    leave_scratch();
+}
+END_TEST
+
+/// Waits until a file is there; false: it does not come.
+static bool comes(const char *path)
+{
+    for (int k = 0; k < 60000; k++, usleep(1000))
+        if (!access(path, F_OK)) return true;
+    return false;
+}
+
+/// Ctrl-C while a policy is judged for the first time, which takes long: no generation is kept yet, and none is told of. And while
+/// candidates are judged at the end: they are kept, and judged after --resume.
+START_TEST(interrupted_while_judging)
+{
+    enter_scratch();
+    spit("scene.yaml", SLIDER "sensors: [{name: x, type: joint_position, joint: a}, {name: w, type: joint_velocity, joint: a}]\n"
+                              "controller: {type: tanh, sensors: all, hidden: [6], range: [-1, 1], every: 0.04}\n"
+                              "reward: [{term: posture, weight: -1}]\nsample: {q: {a: {uniform: [-1, 1]}}}\n"
+                              "search: {method: shac, generations: 12, worlds: 8, horizon: 0.2, critic: [8]}\n");
+    const char *const policy[] = {"search", "scene.yaml", "--out", "found.yaml", "--duration", "200000", NULL};
+    pid_t pid = catena_start(policy);
+    ck_assert(comes("found.yaml.csv"));
+    usleep(300000);
+    ck_assert_int_eq(kill(pid, SIGINT), 0);
+    outcome o = catena_wait(pid);
+    ck_assert_msg(o.status == 1 && strstr(o.err, "interrupted before the first generation was made"), "%d %s", o.status, o.err);
+    ck_assert_int_ne(access("found.yaml.checkpoint", F_OK), 0);
+    outcome_free(&o);
+
+    spit("long.yaml", SLIDER SPLINE REACH SAMPLED "search: {generations: 1, population: 2}\n");
+    const char *const again[] = {"search", "long.yaml", "--out", "long-found.yaml", "--duration", "1000", NULL};
+    pid = catena_start(again);
+    ck_assert(comes("long-found.yaml.checkpoint"));
+    ck_assert_int_eq(kill(pid, SIGINT), 0);
+    o = catena_wait(pid);
+    ck_assert_msg(o.status == 1 &&
+                      strstr(o.err, "interrupted after 1 generation, while what they found was judged; --resume goes on"),
+                  "%d %s", o.status, o.err);
+    outcome_free(&o);
+    o = catena("search", "long.yaml", "--out", "long-found.yaml", "--duration", "1000", "--resume");
+    ck_assert_msg(o.status == 0 && strstr(o.out, "\njudged ") && !strstr(o.out, "generation 2"), "%d %s%s", o.status, o.out,
+                  o.err);
     outcome_free(&o);
     leave_scratch();
 }
@@ -229,6 +275,7 @@ int main(void)
     tcase_set_timeout(t, 120);
     tcase_add_test(t, a_program_rewards), tcase_add_loop_test(t, programs_that_do_not_answer, 0, 7);
     tcase_add_test(t, the_command_by_gradients), tcase_add_test(t, several_seeds);
+    tcase_add_test(t, interrupted_while_judging);
     tcase_add_test(t, from_a_urdf_to_a_gait);
     suite_add_tcase(suite, t);
     return run_suite(suite);

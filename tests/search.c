@@ -299,6 +299,80 @@ START_TEST(ended_episodes_earn_no_more)
 }
 END_TEST
 
+/// Where the first world of all plays began, and how many there were.
+typedef struct {
+    int plays;
+    double q[20];
+} beginnings;
+
+static ctn_status note_beginning(void *with, const search_moment *now, double *earned, ctn_error *err)
+{
+    beginnings *const x = with;
+    (void)err;
+    if (!(now->dt > 0) && x->plays < 20) x->q[x->plays++] = now->q[0];
+    for (int w = 0; w < now->worlds && now->dt > 0; w++) earned[w] = -now->q[w] * now->q[w];
+    return CTN_OK;
+}
+
+/// Of what was found is chosen, it is judged, and told what it is worth, each in worlds that nothing before had.
+START_TEST(judges_in_worlds_of_their_own)
+{
+    enum { MADE = 3 };
+    ctn_scene *const scene = parse(SLIDER SPLINE "sample: {q: {a: {normal: [0, 0.3]}}}\nsearch: {population: 4}\n");
+    const ctn_batch_config cfg = ctn_scene_config(scene);
+    static ranks alone;
+    alone = ranks_alone();
+    beginnings x = {0};
+    const search_reward own = {.earn = note_beginning, .with = &x, .name = "note"};
+    double found[KNOTS], value;
+    ctn_error err;
+    search *const s = search_open(scene, &cfg, ctn_scene_duration(scene), &alone, &own, &err);
+    ck_assert_msg(s != NULL, "%s", err.message);
+    make(s, MADE);
+    ck_assert(search_finish(s, &err) == CTN_OK && search_best(s, found, &err) == CTN_OK);
+    ck_assert_int_eq(search_value(s, found, 1, &value, &err), CTN_OK);
+    ck_assert_int_eq(search_value(s, found, 10, &value, &err), CTN_OK);
+    ck_assert_int_eq(x.plays, MADE + 3 + 2);
+    ck_assert_double_eq(x.q[MADE], x.q[MADE + 1]);      // two are compared in the same worlds
+    ck_assert_double_eq(x.q[MADE + 3], x.q[MADE + 4]);  // steps of two sizes, too
+    for (int k = 0; k < MADE + 4; k++)
+        for (int j = 0; j < k; j++)
+            if (k != MADE + 1 || j != MADE) ck_assert_msg(x.q[k] != x.q[j], "plays %d and %d begin alike", j, k);
+    search_close(s), ctn_scene_free(scene);
+}
+END_TEST
+
+/// A policy that cannot do anything earns what its worlds are worth: others when it is judged at the end than when it was chosen, and
+/// others again when it is told.
+START_TEST(judges_policies_in_worlds_of_their_own)
+{
+    ctn_scene *const scene =
+        parse("catena: 1\ngravity: [0, 0, 0]\nlinks:\n"
+              "  - {name: a, joint: {type: prismatic, axis: [1, 0, 0]}, mass: 1, inertia: [1, 1, 1, 0, 0, 0]}\n"
+              "motors: [{joint: a, type: torque, effort: 1e-9}]\nsensors: [{name: x, type: joint_position, joint: a}]\n"
+              "controller: {type: tanh, sensors: all, hidden: [2], range: [-1, 1], every: 0.04}\n"
+              "reward: [{term: posture, weight: -1}]\nsample: {q: {a: {uniform: [-1, 1]}}}\n"
+              "integrator: {method: radau, dt: 0.02}\nduration: 1\nsearch: {method: ppo, worlds: 4, critic: [4]}\n");
+    double found[20], value, chosen;
+    ctn_error err;
+    search *const s = opened(scene, NULL, 1);
+    ck_assert_int_le(search_parameters(s), 20);
+    make(s, 1);
+    chosen = search_get_state(s).best;
+    ck_assert_int_eq(search_get_state(s).judges, 0);
+    make(s, 9);
+    ck_assert_double_eq_tol(search_get_state(s).best, chosen, 1e-6);  // of all policies alike
+    ck_assert(search_finish(s, &err) == CTN_OK && search_best(s, found, &err) == CTN_OK);
+    const search_state x = search_get_state(s);
+    ck_assert_int_eq(x.judges, 8);
+    ck_assert_int_eq(search_value(s, found, 1, &value, &err), CTN_OK);
+    ck_assert_double_gt(fabs(x.best - chosen), 1e-3);
+    ck_assert_double_gt(fabs(value - chosen), 1e-3);
+    ck_assert_double_gt(fabs(value - x.best), 1e-3);
+    search_close(s), ctn_scene_free(scene);
+}
+END_TEST
+
 // ---- what it refuses
 
 START_TEST(refuses)
@@ -415,7 +489,8 @@ int main(void)
     tcase_add_loop_test(t, makes_a_scene, 0, 5);
     tcase_add_test(t, writes_no_scene_that_it_would_spoil);
     tcase_add_test(t, same_bits), tcase_add_test(t, draws_worlds_in_common), tcase_add_test(t, counts_what_is_lost);
-    tcase_add_test(t, judges_what_is_found);
+    tcase_add_test(t, judges_what_is_found), tcase_add_test(t, judges_in_worlds_of_their_own);
+    tcase_add_test(t, judges_policies_in_worlds_of_their_own);
     tcase_add_loop_test(t, rewards_of_ones_own, 0, 2), tcase_add_test(t, ended_episodes_earn_no_more);
     tcase_add_loop_test(t, refuses, 0, 4);
     tcase_add_test(t, refuses_other_checkpoints), tcase_add_test(t, the_command);

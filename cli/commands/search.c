@@ -10,6 +10,7 @@
 #include "control/search.h"
 #include "sim/base/clock.h"
 #include "sim/base/new_file.h"
+#include "sim/base/status.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -76,8 +77,16 @@ static void print_generation(const asked *a, const search *s, const search_state
                left > 0 ? left : 0);
     else
         printf("generation %-5ld evaluations %-7ld best %-11.6g mean %-11.5g sigma %-9.3g ratio %-8.3g %.0f/s, %.0f s left\n",
-           x.generation, x.evaluations, x.best, x.mean, x.sigma, x.ratio, (double)search_worlds(s) / each, left > 0 ? left : 0);
+               x.generation, x.evaluations, x.best, x.mean, x.sigma, x.ratio, (double)search_worlds(s) / each,
+               left > 0 ? left : 0);
     fflush(stdout);
+}
+
+/// Of a search whose generations are made, and kept.
+static int interrupted_at_the_end(long generations)
+{
+    return run_error("interrupted after %ld generation%s, while what they found was judged; --resume goes on from there",
+                     generations, plural(generations));
 }
 
 /// Generations up to the last one, each with a checkpoint and a row of the table (rank 0's).
@@ -86,21 +95,26 @@ static int make_generations(const asked *a, search *s, ranks *r, FILE *table)
     ctn_error err;
     const search_state before = search_get_state(s);
     const double began = clock_now();
+    long saved = before.generation;  // what a checkpoint has; a policy's may have gone on, to be judged
     while (search_get_state(s).generation < a->generations && !search_get_state(s).over) {
         const ctn_status status = search_step(s, &err);
         if (status == CTN_INTERRUPTED && r->rank) return EXIT_RUN;
         if (status == CTN_INTERRUPTED)
-            return search_get_state(s).generation ? run_error("interrupted after %ld generations; --resume goes on from there",
-                                                              search_get_state(s).generation)
-                                                  : run_error("interrupted before the first generation was made");
+            return saved ? run_error("interrupted after %ld generation%s; --resume goes on from there", saved, plural(saved))
+                         : run_error("interrupted before the first generation was made");
         int made = status == CTN_OK ? EXIT_OK : engine_error(&err);
         const search_state x = search_get_state(s);  // its row first: a search that goes on leaves rows behind that are too many
         if (made == EXIT_OK && !r->rank && !search_table_add(table, a->table, &x)) made = EXIT_RUN;
         if (made == EXIT_OK && !r->rank && search_save(s, a->checkpoint, &err) != CTN_OK) status_error(&err, ""), made = EXIT_RUN;
         if (r->worst(r, made) != EXIT_OK) return EXIT_RUN;
+        saved = x.generation;
         print_generation(a, s, &before, clock_now() - began);
     }
-    return search_finish(s, &err) == CTN_OK ? EXIT_OK : engine_error(&err);
+    const ctn_status status = search_finish(s, &err);
+    int made = EXIT_OK;
+    if (status == CTN_INTERRUPTED) made = r->rank ? EXIT_RUN : interrupted_at_the_end(saved);
+    else if (status != CTN_OK) made = engine_error(&err);
+    return r->worst(r, made);
 }
 
 /// Writes the scene, and says what it is worth.
@@ -116,7 +130,7 @@ static int write_found(const asked *a, const search *s)
     int status = EXIT_OK;
     if (search_best(s, found, &err) != CTN_OK) status_error(&err, ""), status = EXIT_RUN;
     else if (search_value(s, found, 1, &value, &err) != CTN_OK || search_value(s, found, 10, &fine, &err) != CTN_OK)
-        status = engine_error(&err);
+        status = err.status == CTN_INTERRUPTED ? interrupted_at_the_end(x.generation) : engine_error(&err);
     if (status == EXIT_OK) {
         char seed[40] = "";
         if (a->seeds > 1) snprintf(seed, sizeof seed, ", seed %d", a->s.scene->search.seed);
