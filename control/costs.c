@@ -14,12 +14,12 @@ struct costs {
     ctn_dynamics *dyn;
     int knots, nq, nv, nu;
     double knot;
-    double **target;             // [ncost]: posture q [nq], velocity v [nv], control u [nu]; else NULL
-    int **dof;                   // [ncost][count]: of posture and velocity, which coordinate of v; else NULL
-    double *q, *v, *R, *p, *J;   // [knots + 1][..]: of the points in hand, of the link in hand
-    ctn_totals *totals;          // [knots + 1]
-    double *r, *w, *rows;        // [most], [most], [most][nv] of a term of a point
-    int most;                    // squares of a term
+    double **target;            // [ncost]: posture q [nq], velocity v [nv], control u [nu]; else NULL
+    int **dof;                  // [ncost][count]: of posture and velocity, which coordinate of v; else NULL
+    double *q, *v, *R, *p, *J;  // [knots + 1][..]: of the points in hand, of the link in hand
+    ctn_totals *totals;         // [knots + 1]
+    double *r, *w, *rows;       // [most], [most], [most][nv] of a term of a point
+    int most;                   // squares of a term
 };
 
 static double *numbers(size_t n) { return calloc(n + 1, sizeof(double)); }
@@ -110,9 +110,9 @@ static void look_at(costs *c, int count, const double *x)
 static void rotation_between(const double R[9], const double target[4], double r[3])
 {
     const double w = target[0], x = target[1], y = target[2], z = target[3];
-    const double T[9] = {1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y),
-                         2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x),
-                         2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)};
+    const double T[9] = {1 - 2 * (y * y + z * z), 2 * (x * y - w * z),     2 * (x * z + w * y),
+                         2 * (x * y + w * z),     1 - 2 * (x * x + z * z), 2 * (y * z - w * x),
+                         2 * (x * z - w * y),     2 * (y * z + w * x),     1 - 2 * (x * x + y * y)};
     double D[9] = {0};
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++)

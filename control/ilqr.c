@@ -200,7 +200,10 @@ static bool rho_up(ilqr *s)
     return s->state.rho <= RHO_MOST;
 }
 
-static void rho_down(ilqr *s) { s->delta = fmin(s->delta / 1.25, 1 / 1.25), s->state.rho = fmax(s->state.rho * s->delta, RHO_LEAST); }
+static void rho_down(ilqr *s)
+{
+    s->delta = fmin(s->delta / 1.25, 1 / 1.25), s->state.rho = fmax(s->state.rho * s->delta, RHO_LEAST);
+}
 
 /// What the old trajectory is judged by, as the new ones are.
 static double own_merit(ilqr *s)
@@ -342,12 +345,12 @@ void ilqr_flatten(ilqr *s, bool load, double *flat)
     const plant *const p = s->plant;
     const size_t N = (size_t)p->knots, n = (size_t)p->n, m = (size_t)p->m, back = (size_t)s->cfg.backward;
     ilqr_state *const x = &s->state;
-    double numbers[STATE_NUMBERS] = {x->iteration, x->cost, x->defect, x->gradient, x->rho, x->alpha, (double)x->failed, x->stop,
-                                     s->delta,     s->valued};
+    double numbers[STATE_NUMBERS] = {x->iteration, x->cost,           x->defect, x->gradient, x->rho,
+                                     x->alpha,     (double)x->failed, x->stop,   s->delta,    s->valued};
     move_numbers(numbers, STATE_NUMBERS, load, &flat);
     if (load) {
-        *x = (ilqr_state){(int)numbers[0], numbers[1],       numbers[2], numbers[3], numbers[4],
-                          numbers[5],      (long)numbers[6], (ilqr_stop)numbers[7]};
+        *x = (ilqr_state){(int)numbers[0], numbers[1], numbers[2],       numbers[3],
+                          numbers[4],      numbers[5], (long)numbers[6], (ilqr_stop)numbers[7]};
         s->delta = numbers[8], s->valued = numbers[9] != 0, s->linear = false;
     }
     move_numbers(s->X, (N + 1) * (size_t)p->nx, load, &flat), move_numbers(s->U, N * m, load, &flat);
@@ -370,7 +373,4 @@ const double *ilqr_value(const ilqr *s, int knot, const double **gradient)
     return s->P + k * n * n;
 }
 
-void ilqr_expected(const ilqr *s, double *linear, double *quadratic)
-{
-    *linear = s->linear_gain, *quadratic = s->quadratic_gain;
-}
+void ilqr_expected(const ilqr *s, double *linear, double *quadratic) { *linear = s->linear_gain, *quadratic = s->quadratic_gain; }

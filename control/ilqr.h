@@ -36,10 +36,10 @@ typedef enum ilqr_stop {
 } ilqr_stop;
 
 typedef struct ilqr_state {
-    int iteration;    // made
+    int iteration;  // made
     double cost;
-    double defect;    // largest 1-norm of d
-    double gradient;  // largest |Q_u|, of bounded controls what does not push against the bound, over the largest of its parts
+    double defect;      // largest 1-norm of d
+    double gradient;    // largest |Q_u|, of bounded controls what does not push against the bound, over the largest of its parts
     double rho, alpha;  // alpha 0: nothing was accepted in the last iteration
     long failed;        // points of roll-outs that the plant could not step from
     ilqr_stop stop;
@@ -64,10 +64,10 @@ ctn_status ilqr_step(ilqr *s, ctn_error *err);
 ilqr_state ilqr_get_state(const ilqr *s);
 
 // valid until the next call
-const double *ilqr_states(const ilqr *s);    // [knots + 1][nx]
-const double *ilqr_controls(const ilqr *s);  // [knots][m]
-const double *ilqr_gains(const ilqr *s);     // K [knots][m][n], of the last iteration
-const double *ilqr_feedforward(const ilqr *s);  // kappa [knots][m], likewise
+const double *ilqr_states(const ilqr *s);                                    // [knots + 1][nx]
+const double *ilqr_controls(const ilqr *s);                                  // [knots][m]
+const double *ilqr_gains(const ilqr *s);                                     // K [knots][m][n], of the last iteration
+const double *ilqr_feedforward(const ilqr *s);                               // kappa [knots][m], likewise
 const double *ilqr_value(const ilqr *s, int knot, const double **gradient);  // V_xx [n][n], V_x [n], likewise
 
 /// What the last backward pass expects: sum of kappa'Q_u, and half of sum of kappa'Q_uu kappa.

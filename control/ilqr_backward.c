@@ -15,7 +15,7 @@
 /// Matrices of a knot. Rows are padded: `n`, `m` and `c` = n + m apart.
 typedef struct {
     int n, m, c;
-    double *AB, *PAB, *H;             // [n][c], [n][c], [c][c]
+    double *AB, *PAB, *H;              // [n][c], [n][c], [c][c]
     double *side, *right, *T, *P, *K;  // Q~_ux, its solution, Q_uu K + Q_ux: [m][n]; [n][n], [m][n]
     double *Quu, *G, *f;               // [m][m], not padded
     double *Qu, *w, *lo, *hi, *g, *dx, *flat;
@@ -156,7 +156,7 @@ FOR_ALL_WIDTHS static bool back_over(ilqr *s, int k, const double *P1, const dou
         most->gradient = fmax(most->gradient, push(s, k, i, r->Qu[i]));
     }
     const double *const xx = ilqr_row(s->costs.xx, k, n * n), *const ux = ilqr_row(s->costs.ux, k, m * n),
-                 *const uu = ilqr_row(s->costs.uu, k, m * m);
+                        *const uu = ilqr_row(s->costs.uu, k, m * m);
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++) r->P[i * r->n + j] = xx[i * n + j] + r->H[i * r->c + j];
     double *const Qux = r->T;  // then Q_uu K + Q_ux
@@ -197,7 +197,7 @@ FOR_ALL_WIDTHS static bool back_over(ilqr *s, int k, const double *P1, const dou
         for (int j = 0; j < n; j++) s0[j] += K[i * n + j] * f[i];
     for (int i = 0; i < m; i++)
         for (int j = 0; j < n; j++) s0[j] += Qux[i * r->n + j] * kappa[i];
-    matrix_product(n, m, n, Qux, 1, r->n, r->K, r->P, r->n);   // Q_ux'K
+    matrix_product(n, m, n, Qux, 1, r->n, r->K, r->P, r->n);  // Q_ux'K
     matrix_product(m, m, n, r->Quu, m, 1, r->K, r->T, r->n);
     matrix_product(n, m, n, r->K, 1, r->n, r->T, r->P, r->n);  // K'(Q_uu K + Q_ux)
     for (int i = 0; i < n; i++)

@@ -34,8 +34,7 @@ static void begin_blocks(ilqr *s, int a)
     memcpy(X, s->X, (size_t)p->nx * sizeof *X);
     for (int b = 1; b < s->cfg.forward; b++) {
         const int k = block_at(N, s->cfg.forward, b);
-        for (int i = 0; i < n; i++)
-            dx[i] = s->sweep[k * n + i] + alpha_of(a) * s->sweep[(N + 1 + k) * n + i];
+        for (int i = 0; i < n; i++) dx[i] = s->sweep[k * n + i] + alpha_of(a) * s->sweep[(N + 1 + k) * n + i];
         p->add(p->context, ilqr_row(s->X, k, p->nx), dx, ilqr_row(X, k, p->nx));
     }
 }
@@ -95,8 +94,9 @@ static void judge(ilqr *s, int a)
 {
     const plant *const p = s->plant;
     const int N = p->knots, n = p->n, m = p->m, nx = p->nx;
-    double *const X = s->tried_X + (size_t)a * (size_t)(N + 1) * (size_t)nx, *const U = s->tried_U + (size_t)a * (size_t)N * (size_t)m,
-                  *const dx = s->work, *const Pd = dx + n, *const spare = s->u;
+    double *const X = s->tried_X + (size_t)a * (size_t)(N + 1) * (size_t)nx,
+                  *const U = s->tried_U + (size_t)a * (size_t)N * (size_t)m, *const dx = s->work, *const Pd = dx + n,
+                  *const spare = s->u;
     s->tried_J[a] = s->tried_M[a] = NAN;
     if (!s->tried[a]) return;
     p->cost(p->context, N, s->knots, X, U, s->each);

@@ -23,7 +23,7 @@ struct ilqr {
     double *end_P, *end_s;  // [backward]: of the ends of blocks, as the last iteration had them
     double *K, *kappa;      // [N][m][n], [m]
     double linear_gain, quadratic_gain;
-    double *sweep;          // [2][N + 1][n]: what states change by, for alpha = 0, and for each alpha more
+    double *sweep;                        // [2][N + 1][n]: what states change by, for alpha = 0, and for each alpha more
     double *tried_X, *tried_U, *tried_d;  // [alphas][N + 1][nx], [N][m], [forward][n]
     double tried_J[MOST_ALPHAS], tried_M[MOST_ALPHAS], tried_defect[MOST_ALPHAS];
     bool tried[MOST_ALPHAS];

@@ -201,8 +201,8 @@ static ctn_status condense(const lq_problem *lq, int first, int end, const doubl
             continue;
         }
         if (!combine(lq->n, &w->knot, &w->sum, w))
-            return fail(err, CTN_BAD_ARGUMENT, "knot %d: the elements of its block cannot be combined; take more blocks, or a guess",
-                        k);
+            return fail(err, CTN_BAD_ARGUMENT,
+                        "knot %d: the elements of its block cannot be combined; take more blocks, or a guess", k);
         const element swap = w->sum;
         w->sum = w->next, w->next = swap;
     }
@@ -219,8 +219,7 @@ ctn_status lq_blocks(const lq_problem *lq, int blocks, const double *guess_P, co
     room w = {0};
     double *const work = numbers(riccati_work(lq)), *const value = numbers((size_t)(nn + n));
     ctn_status status = CTN_OK;
-    if (!open_room(&w, n, lq->m) || !work || !value)
-        status = fail(err, CTN_NO_MEMORY, "not enough memory for %d states", n);
+    if (!open_room(&w, n, lq->m) || !work || !value) status = fail(err, CTN_NO_MEMORY, "not enough memory for %d states", n);
     else end_value(lq, to);
     double *const J = value, *const eta = value + nn;
     for (int i = 0; i < nn && status == CTN_OK; i++) J[i] = at(to->P, N, nn)[i] - (guess_P ? at(guess_P, N, nn)[i] : 0);
@@ -229,7 +228,8 @@ ctn_status lq_blocks(const lq_problem *lq, int blocks, const double *guess_P, co
         const int first = block_start(N, blocks, b);
         status = condense(lq, first, block_start(N, blocks, b + 1), guess_P, guess_s, &w, err);
         if (status == CTN_OK && !value_through(n, &w.sum, J, eta, &w))
-            status = fail(err, CTN_BAD_ARGUMENT, "knot %d: the value of its block is singular; take more blocks, or a guess", first);
+            status =
+                fail(err, CTN_BAD_ARGUMENT, "knot %d: the value of its block is singular; take more blocks, or a guess", first);
         for (int i = 0; i < nn && status == CTN_OK; i++)
             into(to->P, first, nn)[i] = J[i] + (guess_P ? at(guess_P, first, nn)[i] : 0);
         for (int i = 0; i < n && status == CTN_OK; i++)

@@ -10,10 +10,10 @@
 
 /// A problem; arrays are the caller's, one knot after the other.
 typedef struct lq_problem {
-    int N, n, m;                // knots, states, controls
-    const double *A, *B, *c;    // [N][n][n], [n][m], [n]
-    const double *Q, *R, *S;    // [N + 1][n][n], of which the last one is Q_N; [N][m][m], [N][m][n]
-    const double *q, *r;        // [N + 1][n], [N][m]
+    int N, n, m;              // knots, states, controls
+    const double *A, *B, *c;  // [N][n][n], [n][m], [n]
+    const double *Q, *R, *S;  // [N + 1][n][n], of which the last one is Q_N; [N][m][m], [N][m][n]
+    const double *q, *r;      // [N + 1][n], [N][m]
 } lq_problem;
 
 /// What is found; arrays are the caller's.

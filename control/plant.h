@@ -16,9 +16,9 @@ typedef struct plant_costs {
 } plant_costs;
 
 typedef struct plant {
-    int knots;     // N: the horizon has N controls and N + 1 states
+    int knots;  // N: the horizon has N controls and N + 1 states
     int nx, n, m;
-    int most;      // points that step is given at a time, at most
+    int most;  // points that step is given at a time, at most
     void *context;
     /// next [count][nx] of x, u; good [count]: whether there is one. Not CTN_OK: nothing is.
     ctn_status (*step)(void *context, int count, const int *knot, const double *x, const double *u, double *next, bool *good,
@@ -28,8 +28,8 @@ typedef struct plant {
     /// Of points; at knot N that of the end, where u counts for nothing.
     void (*cost)(void *context, int count, const int *knot, const double *x, const double *u, double *cost);
     void (*cost_derivatives)(void *context, int count, const int *knot, const double *x, const double *u, const plant_costs *to);
-    void (*add)(void *context, const double *x, const double *dx, double *to);              // to = x + dx
-    void (*difference)(void *context, const double *from, const double *to, double *dx);    // from + dx = to
+    void (*add)(void *context, const double *x, const double *dx, double *to);            // to = x + dx
+    void (*difference)(void *context, const double *from, const double *to, double *dx);  // from + dx = to
 } plant;
 
 #endif

@@ -77,10 +77,11 @@ static ctn_status linearise(void *context, const double *x, const double *u, dou
     const ctn_status status = played == CTN_OK ? ctn_tapes_jacobian(s->all, A, B, NULL, err) : played;
     for (int k = 0; k < s->plant.knots && status == CTN_OK; k++)
         if (ctn_tapes_lost(s->all, k) >= 0)
-            return fail(err, CTN_UNAVAILABLE,
-                        "knot %d (t = %g s) has no derivative: a step of it had to be halved, or is not found again; take a smaller "
-                        "`dt`",
-                        k, s->knot * k);
+            return fail(
+                err, CTN_UNAVAILABLE,
+                "knot %d (t = %g s) has no derivative: a step of it had to be halved, or is not found again; take a smaller "
+                "`dt`",
+                k, s->knot * k);
     return status;
 }
 
@@ -137,8 +138,7 @@ scene_plant *scene_plant_open(const ctn_scene *scene, const ctn_model *model, co
                NULL;
     const char *const lacks = !ctn_model_ntarget(model) ? "motors, which are what is looked for" : NULL;
     if (lacks)
-        return fail_at(err, CTN_BAD_SCENE, scene->path, o->at.line, o->at.column, "optimize", "the scene has no %s", lacks),
-               NULL;
+        return fail_at(err, CTN_BAD_SCENE, scene->path, o->at.line, o->at.column, "optimize", "the scene has no %s", lacks), NULL;
     if (scene->controller.given && scene->controller.type != CONTROLLER_PLAN)
         return fail_at(err, CTN_BAD_SCENE, scene->path, o->at.line, o->at.column, "optimize",
                        "stands beside `controller`, which tells motors, too; leave one of them out"),
@@ -149,13 +149,15 @@ scene_plant *scene_plant_open(const ctn_scene *scene, const ctn_model *model, co
     s->nq = ctn_model_nq(model), s->nv = ctn_model_nv(model), s->nu = ctn_model_ntarget(model);
     const int knots = knots_of(s, duration, cfg->dt, err);
     if (!knots) return scene_plant_close(s), NULL;
-    s->plant = (plant){knots, s->nq + s->nv, 2 * s->nv, s->nu, points, s, step, linearise, cost, cost_derivatives, add, difference};
+    s->plant =
+        (plant){knots, s->nq + s->nv, 2 * s->nv, s->nu, points, s, step, linearise, cost, cost_derivatives, add, difference};
     const size_t room = (size_t)(knots > points ? knots : points);
     s->q = calloc(room * (size_t)s->nq + 1, sizeof *s->q), s->v = calloc(room * (size_t)s->nv + 1, sizeof *s->v);
     s->time = calloc(room + (size_t)points * (size_t)(s->nu + 1) + 1, sizeof *s->time);
     ctn_batch_config own = *cfg;
     own.parallel = CTN_PARALLEL_WORLDS, own.parameter_count = 0;
-    own.max_halvings = 0;  // what has to be halved has no derivative, and is no trajectory to go on from: it is not worth its while
+    own.max_halvings =
+        0;  // what has to be halved has no derivative, and is no trajectory to go on from: it is not worth its while
     bool opened = s->q && s->v && s->time;
     if (!opened) fail(err, CTN_NO_MEMORY, "not enough memory for %d knots", knots);
     own.worlds = knots, opened = opened && (s->all = ctn_tapes_create(model, &own, s->hold, true, err));
@@ -192,7 +194,10 @@ bool scene_plant_bounds(const scene_plant *s, double *lower, double *upper)
         const scene_motor *const a = &scene->motors[k];
         for (int i = 0; i < a->told; i++, at++) {
             const bool pushes = a->type >= MOTOR_THRUST, limited = a->type == MOTOR_TORQUE && a->told == 1;
-            lower[at] = pushes ? a->least : limited ? -a->effort : -INFINITY, upper[at] = pushes || limited ? a->effort : INFINITY;
+            lower[at] = pushes    ? a->least
+                        : limited ? -a->effort
+                                  : -INFINITY,
+            upper[at] = pushes || limited ? a->effort : INFINITY;
             if (o->lower) lower[at] = fmax(lower[at], o->lower[at]), upper[at] = fmin(upper[at], o->upper[at]);
             any = any || isfinite(lower[at]) || isfinite(upper[at]);
         }

@@ -135,7 +135,8 @@ static const char magic[16] = "catena optimize";
 static uint64_t identity_of(const trajectory *t)
 {
     const ctn_batch_config *const c = &t->cfg;
-    const double numbers[] = {c->method, c->order, c->stages, c->rho, c->dt, c->solver, c->tolerance, c->max_iterations, t->duration};
+    const double numbers[] = {c->method, c->order,     c->stages,         c->rho,     c->dt,
+                              c->solver, c->tolerance, c->max_iterations, t->duration};
     XXH64_hash_t h = XXH3_64bits(numbers, sizeof numbers);
     for (int k = 0; k < t->scene->nfile; k++) h = XXH3_64bits_withSeed(t->scene->files[k].text, t->scene->files[k].length, h);
     return h;
@@ -175,8 +176,7 @@ ctn_status trajectory_restore(trajectory *t, const char *path, ctn_error *err)
                       "%s: the checkpoint belongs to another scene, method, step or duration: take these, or begin anew without "
                       "--resume",
                       path);
-    else if (fread(numbers, sizeof *numbers, count, f) != count ||
-             XXH3_64bits(numbers, count * sizeof *numbers) != head.checksum)
+    else if (fread(numbers, sizeof *numbers, count, f) != count || XXH3_64bits(numbers, count * sizeof *numbers) != head.checksum)
         status = fail(err, CTN_BAD_ARGUMENT, "%s: the checkpoint is damaged", path);
     else ilqr_flatten(t->solver, true, numbers);
     free(numbers), fclose(f);
@@ -228,20 +228,21 @@ char *trajectory_scene(const ctn_scene *scene, const char *path, const char *tab
 {
     static const char mark[] = "\xef\xbb\xbf";  // that some editors begin with
     const char *const whole = scene->files[0].text, *const text = strncmp(whole, mark, 3) ? whole : whole + 3,
-                     *const old = own_line(text), *const rest = old ? old + strcspn(old, "\n") : NULL;
+                      *const old = own_line(text), *const rest = old ? old + strcspn(old, "\n") : NULL;
     const size_t length = strlen(text) + strlen(table) + strlen(about) + 80;
     char *const made = malloc(length);
     if (!made) return fail(err, CTN_NO_MEMORY, "not enough memory for a scene"), NULL;
-    snprintf(made, length, "# %s\n%.*s%s%scontroller: {type: plan, table: \"%s\"}\n", about, old ? (int)(old - text) : (int)strlen(text), text,
-             rest ? rest + (*rest == '\n') : "", *text && text[strlen(text) - 1] != '\n' ? "\n" : "", table);
+    snprintf(made, length, "# %s\n%.*s%s%scontroller: {type: plan, table: \"%s\"}\n", about,
+             old ? (int)(old - text) : (int)strlen(text), text, rest ? rest + (*rest == '\n') : "",
+             *text && text[strlen(text) - 1] != '\n' ? "\n" : "", table);
     ctn_error why;
     ctn_scene *const reads = ctn_scene_parse(made, strlen(made), path, &why);
     const bool plays = reads && reads->controller.given && reads->controller.type == CONTROLLER_PLAN;
     ctn_scene_free(reads);
     if (plays) return made;
     free(made);
-    return fail(err, CTN_BAD_SCENE, "%s: a controller cannot be written into this text; begin each top-level key on a line of its own",
-                scene->path),
+    return fail(err, CTN_BAD_SCENE,
+                "%s: a controller cannot be written into this text; begin each top-level key on a line of its own", scene->path),
            NULL;
 }
 
@@ -254,8 +255,8 @@ ctn_status trajectory_value(const trajectory *t, const char *path, int finer, do
     ctn_batch_config cfg = t->cfg;
     cfg.worlds = 1, cfg.threads = 1, cfg.dt /= finer, cfg.parameter_count = 0;
     ctn_batch *const batch = model ? ctn_batch_create(model, &cfg, err) : NULL;
-    double *const X = calloc((size_t)(N + 1) * (size_t)nx + 1, sizeof *X), *const U = calloc((size_t)N * (size_t)t->nu + 1, sizeof *U),
-                  *const each = calloc((size_t)N + 1, sizeof *each);
+    double *const X = calloc((size_t)(N + 1) * (size_t)nx + 1, sizeof *X),
+                  *const U = calloc((size_t)N * (size_t)t->nu + 1, sizeof *U), *const each = calloc((size_t)N + 1, sizeof *each);
     int *const knots = calloc((size_t)N + 1, sizeof *knots);
     ctn_status status = !batch ? (err ? err->status : CTN_NO_MEMORY) : X && U && each && knots ? CTN_OK : CTN_NO_MEMORY;
     if (status == CTN_OK) ctn_batch_state(batch, X, X + t->nq);

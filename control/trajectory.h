@@ -23,8 +23,8 @@ ctn_status trajectory_step(trajectory *t, ctn_error *err);
 
 ilqr_state trajectory_state(const trajectory *t);
 int trajectory_knots(const trajectory *t);
-double trajectory_knot(const trajectory *t);                  // s
-size_t trajectory_bytes(const trajectory *t, size_t *knot);   // all, and of a knot
+double trajectory_knot(const trajectory *t);                 // s
+size_t trajectory_bytes(const trajectory *t, size_t *knot);  // all, and of a knot
 ilqr *trajectory_solver(const trajectory *t);
 double trajectory_plays(const trajectory *t, int k, double *running);  // what term k costs, in all and over time
 

@@ -12,11 +12,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define PENDULUM                                                                                                        \
-    "catena: 1\nlinks: [{name: a, joint: {type: revolute, axis: [0, 1, 0], damping: 0.05}, mass: 1, com: [0, 0, -0.5],\n" \
+#define PENDULUM                                                                                                                 \
+    "catena: 1\nlinks: [{name: a, joint: {type: revolute, axis: [0, 1, 0], damping: 0.05}, mass: 1, com: [0, 0, -0.5],\n"        \
     "  inertia: [0.1, 0.1, 0.1, 0, 0, 0]}]\nmotors: [{joint: a, type: torque, effort: 9}]\nduration: 1\n"
-#define COSTS                                                                                                          \
-    "optimize:\n  iterations: 60\n  cost:\n    - {term: posture, weight: 1, end: 100, target: 1}\n"                     \
+#define COSTS                                                                                                                    \
+    "optimize:\n  iterations: 60\n  cost:\n    - {term: posture, weight: 1, end: 100, target: 1}\n"                              \
     "    - {term: velocity, weight: 0.1, end: 10}\n    - {term: control, weight: 0.01}\n"
 
 static double number_after(const char *text, const char *words)
@@ -41,7 +41,8 @@ START_TEST(found_is_played)
     const double planned = number_after(o.out, "cost          "), played = number_after(o.out, "planned, "),
                  fine = number_after(o.out, "scene plays it, ");
     ck_assert_msg(strstr(o.out, "50 knots of 0.02 s, optimal after"), "%s", o.out);
-    ck_assert_msg(_i < 2 ? played == planned : fabs(played - planned) < 0.02 * planned, "%s: %.15g, %.15g", methods[_i], played, planned);
+    ck_assert_msg(_i < 2 ? played == planned : fabs(played - planned) < 0.02 * planned, "%s: %.15g, %.15g", methods[_i], played,
+                  planned);
     ck_assert_double_eq_tol(fine, planned, 0.1 * planned);
     ck_assert_msg(planned < number_after(o.out, "guess          cost "), "%s", o.out);
     outcome_free(&o);
@@ -72,7 +73,8 @@ START_TEST(goes_on)
     outcome_free(&o);
     char *const a = slurp("all.plan.csv", NULL), *const b = slurp("parts.plan.csv", NULL), *const rows = slurp("parts.csv", NULL);
     ck_assert_str_eq(a, b);
-    ck_assert(strstr(rows, "iteration,seconds,cost,defect,gradient,rho,alpha\n1,") == rows && strstr(rows, "\n3,") && strstr(rows, "\n4,"));
+    ck_assert(strstr(rows, "iteration,seconds,cost,defect,gradient,rho,alpha\n1,") == rows && strstr(rows, "\n3,") &&
+              strstr(rows, "\n4,"));
     free(a), free(b), free(rows);
     o = catena("optimize", "all.yaml", "--out", "again.yaml");
     ck_assert_msg(o.status == 0, "%s", o.err);
@@ -120,11 +122,13 @@ static const struct {
     {PENDULUM "optimize: {}\n", "optimize.cost: missing; a list of terms"},
     {PENDULUM "optimize: {cost: [{term: posture, weight: 1}], knot: 0.015}\n",
      "optimize.knot: 0.015 s are no whole number of steps of 0.01 s"},
-    {PENDULUM "optimize: {cost: [{term: posture, weight: 1}], knot: 0.3}\n", "no whole number, up to a million, of knots of 0.3 s"},
+    {PENDULUM "optimize: {cost: [{term: posture, weight: 1}], knot: 0.3}\n",
+     "no whole number, up to a million, of knots of 0.3 s"},
     {PENDULUM "optimize: {cost: [{term: postur, weight: 1}]}\n", "unknown 'postur'; did you mean 'posture'?"},
     {PENDULUM "optimize: {cost: [{term: posture}]}\n", "optimize.cost[0].weight: missing"},
     {PENDULUM "optimize: {cost: [{term: control, weight: 1, end: 3}]}\n", "optimize.cost[0].end: the term control has none"},
-    {PENDULUM "optimize: {cost: [{term: place, link: b, weight: 1, target: [0, 0, 1]}]}\n", "optimize.cost[0].link: unknown link 'b'"},
+    {PENDULUM "optimize: {cost: [{term: place, link: b, weight: 1, target: [0, 0, 1]}]}\n",
+     "optimize.cost[0].link: unknown link 'b'"},
     {PENDULUM "optimize: {cost: [{term: place, link: a, weight: 1}]}\n", "optimize.cost[0].target: missing"},
     {PENDULUM "optimize: {cost: [{term: posture, weight: -1}]}\n", "optimize.cost[0].weight"},
     {PENDULUM "optimize: {cost: [{term: posture, weight: [1, 2]}]}\n", "optimize.cost[0].weight"},
@@ -154,6 +158,34 @@ START_TEST(refused)
 }
 END_TEST
 
+/// What lies between two marks of a text from `at` on. To be freed.
+static char *between(const char *at, const char *begin, const char *end)
+{
+    const char *const from = strstr(at, begin), *const to = from ? strstr(from + strlen(begin), end) : NULL;
+    ck_assert_msg(to != NULL, "no text between '%s' and '%s'", begin, end);
+    return strndup(from + strlen(begin), (size_t)(to - from) - strlen(begin));
+}
+
+/// The scene and the first two commands of docs/trajectories.md: the pendulum stands in the end.
+START_TEST(as_documented)
+{
+    enter_scratch();
+    char *const page = slurp(source("docs/trajectories.md"), NULL), *const scene = between(page, "```yaml\n", "```\n"),
+                *const session = between(page, "```console\n", "```\n");
+    ck_assert_ptr_nonnull(strstr(session, "$ catena optimize pendulum.yaml --out up.yaml\n$ catena run up.yaml --out up.h5\n"));
+    spit("pendulum.yaml", scene);
+    outcome o = catena("optimize", "pendulum.yaml", "--out", "up.yaml");
+    ck_assert_msg(o.status == 0 && !*o.err, "%s%s", o.out, o.err);
+    outcome_free(&o);
+    cJSON *const j = catena_json(0, "run", "up.yaml", "--json", "--out", "up.h5", NULL);
+    const double q = member(j, "final.q")->child->valuedouble, v = member(j, "final.v")->child->valuedouble;
+    ck_assert_msg(fabs(q - 3.14159265) < 0.1 && fabs(v) < 0.1, "it ends at %g rad, %g rad/s", q, v);
+    cJSON_Delete(j);
+    free(page), free(scene), free(session);
+    leave_scratch();
+}
+END_TEST
+
 int main(void)
 {
     Suite *const s = suite_create("cli_optimize");
@@ -163,6 +195,7 @@ int main(void)
     tcase_add_test(c, goes_on);
     tcase_add_test(c, within_bounds);
     tcase_add_loop_test(c, refused, 0, BAD);
+    tcase_add_test(c, as_documented);
     suite_add_tcase(s, c);
     return run_suite(s);
 }

@@ -14,7 +14,7 @@
 
 typedef struct {
     const char *name, *links, *motors;
-    int order[7];  // golden coordinates in the scene's
+    int order[7];      // golden coordinates in the scene's
     double tolerance;  // of the optimum
 } golden_case;
 
@@ -23,20 +23,26 @@ static const golden_case cases[] = {
      "links:\n"
      "  - {name: rod, joint: {type: revolute, axis: [0, 1, 0], damping: 0.1}, mass: 1, com: [0, 0, -0.5],\n"
      "     inertia: [0.083333333333333333, 0.083333333333333333, 1e-4, 0, 0, 0]}\n",
-     "[{joint: rod, type: torque}]", {0}, 1e-9},
+     "[{joint: rod, type: torque}]",
+     {0},
+     1e-9},
     {"cart-pole-swing-up",
      "links:\n"
      "  - {name: cart, joint: {type: prismatic, axis: [1, 0, 0]}, mass: 1, inertia: [1, 1, 1, 0, 0, 0]}\n"
      "  - {name: pole, parent: cart, joint: {type: revolute, axis: [0, -1, 0]}, mass: 0.3, com: [0, 0, -0.5],\n"
      "     inertia: [0.025, 0.025, 1e-4, 0, 0, 0]}\n",
-     "[{joint: cart, type: torque}]", {0, 1}, 1e-7},
+     "[{joint: cart, type: torque}]",
+     {0, 1},
+     1e-7},
     {"two-link-reach",
      "links:\n"
      "  - {name: a, joint: {type: revolute, axis: [0, 1, 0], damping: 0.05}, mass: 1, com: [0, 0, -0.25],\n"
      "     inertia: [0.020833333333333333, 0.020833333333333333, 1e-4, 0, 0, 0]}\n"
      "  - {name: b, parent: a, position: [0, 0, -0.5], joint: {type: revolute, axis: [0, 1, 0], damping: 0.05}, mass: 0.8,\n"
      "     com: [0, 0, -0.2], inertia: [0.010666666666666667, 0.010666666666666667, 1e-4, 0, 0, 0]}\n",
-     "[{joint: a, type: torque}, {joint: b, type: torque}]", {0, 1}, 1e-8},
+     "[{joint: a, type: torque}, {joint: b, type: torque}]",
+     {0, 1},
+     1e-8},
     {"quadrotor",
      "links:\n"
      "  - {name: x, joint: {type: prismatic, axis: [1, 0, 0]}, mass: 0}\n"
@@ -51,17 +57,22 @@ static const golden_case cases[] = {
      "  - {link: body, type: thrust, point: [0, 0.175, 0], reaction: -0.0245}\n"
      "  - {link: body, type: thrust, point: [-0.175, 0, 0], reaction: 0.0245}\n"
      "  - {link: body, type: thrust, point: [0, -0.175, 0], reaction: -0.0245}\n",
-     {0, 1, 2, 5, 4, 3}, 1e-8},
-    {"iiwa14-reach", NULL,
+     {0, 1, 2, 5, 4, 3},
+     1e-8},
+    {"iiwa14-reach",
+     NULL,
      "[{joint: iiwa_link_1, type: torque}, {joint: iiwa_link_2, type: torque}, {joint: iiwa_link_3, type: torque},\n"
      "  {joint: iiwa_link_4, type: torque}, {joint: iiwa_link_5, type: torque}, {joint: iiwa_link_6, type: torque},\n"
      "  {joint: iiwa_link_7, type: torque}]",
-     {0, 1, 2, 3, 4, 5, 6}, 1e-9},
-    {"iiwa14-reach-semi-implicit", NULL,
+     {0, 1, 2, 3, 4, 5, 6},
+     1e-9},
+    {"iiwa14-reach-semi-implicit",
+     NULL,
      "[{joint: iiwa_link_1, type: torque}, {joint: iiwa_link_2, type: torque}, {joint: iiwa_link_3, type: torque},\n"
      "  {joint: iiwa_link_4, type: torque}, {joint: iiwa_link_5, type: torque}, {joint: iiwa_link_6, type: torque},\n"
      "  {joint: iiwa_link_7, type: torque}]",
-     {0, 1, 2, 3, 4, 5, 6}, 1e-9},
+     {0, 1, 2, 3, 4, 5, 6},
+     1e-9},
 };
 enum { CASES = sizeof cases / sizeof *cases, MOST_TEXT = 20000 };
 
@@ -230,8 +241,10 @@ START_TEST(first_iteration)
     same_matrix(&p, first, "V_xx_0", value, true, n, true, 1e-8), same_matrix(&p, first, "V_x_0", gradient, true, 1, false, 1e-8);
     ilqr_expected(s, &linear, &quadratic);
     close_to(name, "kappa'Q_u", linear, cJSON_GetObjectItemCaseSensitive(first, "kappaQu")->valuedouble, 1e-9);
-    close_to(name, "kappa'Q_uu kappa / 2", quadratic, cJSON_GetObjectItemCaseSensitive(first, "half_kappaQuukappa")->valuedouble, 1e-9);
-    const cJSON *const alpha = cJSON_GetObjectItemCaseSensitive(first, "alpha"), *const J = cJSON_GetObjectItemCaseSensitive(first, "J_alpha");
+    close_to(name, "kappa'Q_uu kappa / 2", quadratic, cJSON_GetObjectItemCaseSensitive(first, "half_kappaQuukappa")->valuedouble,
+             1e-9);
+    const cJSON *const alpha = cJSON_GetObjectItemCaseSensitive(first, "alpha"), *const J = cJSON_GetObjectItemCaseSensitive(
+                                                                                     first, "J_alpha");
     for (int k = 0; k < cJSON_GetArraySize(alpha); k++) {
         const int a = (int)lrint(-log2(cJSON_GetArrayItem(alpha, k)->valuedouble));
         if (cJSON_IsNumber(cJSON_GetArrayItem(J, k)) && cJSON_GetArrayItem(J, k)->valuedouble < 1e8)
@@ -271,9 +284,11 @@ START_TEST(optimum)
         ilqr_close(s), close_problem(&p);
         return;
     }
-    ck_assert_msg(fabs(x.cost - expected) <= p.of->tolerance * expected, "%s: %.13g after %d iterations, expected %.13g, gradient %g",
-                  p.of->name, x.cost, x.iteration, expected, x.gradient);
-    ck_assert_msg(x.stop == ILQR_OPTIMAL || x.gradient < 1e-5, "%s: gradient %g after %d iterations", p.of->name, x.gradient, x.iteration);
+    ck_assert_msg(fabs(x.cost - expected) <= p.of->tolerance * expected,
+                  "%s: %.13g after %d iterations, expected %.13g, gradient %g", p.of->name, x.cost, x.iteration, expected,
+                  x.gradient);
+    ck_assert_msg(x.stop == ILQR_OPTIMAL || x.gradient < 1e-5, "%s: gradient %g after %d iterations", p.of->name, x.gradient,
+                  x.iteration);
     ilqr_close(s), close_problem(&p);
 }
 END_TEST
@@ -301,8 +316,8 @@ START_TEST(in_blocks)
         if (blocks[b][0] > 1) {  // a whole pass at first saves some
             cfg.zero_start = false;
             const int warm = iterations_to(&p, cfg, optimum, 1e-4, 300);
-            ck_assert_msg(warm > 0 && warm <= found + 1, "%s, blocks %s: %d iterations with a whole pass, %d without", p.of->name, key,
-                          warm, found);
+            ck_assert_msg(warm > 0 && warm <= found + 1, "%s, blocks %s: %d iterations with a whole pass, %d without", p.of->name,
+                          key, warm, found);
         }
     }
     close_problem(&p);

@@ -40,14 +40,23 @@ static problem open_problem(const char *name)
     snprintf(path, sizeof path, "lq/%s.json", name);
     problem p = {.file = golden_json("control", path)};
     ck_assert_msg(p.file, "%s is not there", path);
-    const int N = cJSON_GetObjectItemCaseSensitive(p.file, "N")->valueint, n = cJSON_GetObjectItemCaseSensitive(p.file, "n")->valueint,
+    const int N = cJSON_GetObjectItemCaseSensitive(p.file, "N")->valueint,
+              n = cJSON_GetObjectItemCaseSensitive(p.file, "n")->valueint,
               m = cJSON_GetObjectItemCaseSensitive(p.file, "m")->valueint;
     const bool once = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(p.file, "constant"));
     double *const Q = copies(p.file, "Q", n * n, N, once, 1), *const q = copies(p.file, "q", n, N, once, 1);
     put_last(Q, p.file, "Q_N", n * n, N), put_last(q, p.file, "q_N", n, N);
-    p.lq = (lq_problem){N, n, m, copies(p.file, "A", n * n, N, once, 0), copies(p.file, "B", n * m, N, once, 0),
-                        copies(p.file, "c", n, N, once, 0), Q, copies(p.file, "R", m * m, N, once, 0),
-                        copies(p.file, "S", m * n, N, once, 0), q, copies(p.file, "r", m, N, once, 0)};
+    p.lq = (lq_problem){N,
+                        n,
+                        m,
+                        copies(p.file, "A", n * n, N, once, 0),
+                        copies(p.file, "B", n * m, N, once, 0),
+                        copies(p.file, "c", n, N, once, 0),
+                        Q,
+                        copies(p.file, "R", m * m, N, once, 0),
+                        copies(p.file, "S", m * n, N, once, 0),
+                        q,
+                        copies(p.file, "r", m, N, once, 0)};
     const size_t knots = (size_t)N + 1, nn = (size_t)(n * n);
     p.found = (lq_solution){calloc(knots * nn, sizeof(double)), calloc(knots * (size_t)n, sizeof(double)),
                             calloc(knots * (size_t)(n * m), sizeof(double)), calloc(knots * (size_t)m, sizeof(double))};
@@ -100,9 +109,12 @@ static double largest_error(problem *p, ctn_status status, const ctn_error *err)
 static const struct {
     const char *name;
     double riccati, scan;  // as golden data's `difference_from`, with room; of blocks without a guess
-} cases[] = {{"scalar", 1e-14, 1e-14},       {"small", 1e-14, 1e-14},
-             {"medium", 1e-13, 1e-12},       {"free-direction", 1e-13, 1e-13},
-             {"arm-size", 1e-12, 1e-12},     {"unstable-short", 1e-11, 1e-11},
+} cases[] = {{"scalar", 1e-14, 1e-14},
+             {"small", 1e-14, 1e-14},
+             {"medium", 1e-13, 1e-12},
+             {"free-direction", 1e-13, 1e-13},
+             {"arm-size", 1e-12, 1e-12},
+             {"unstable-short", 1e-11, 1e-11},
              {"unstable-terminal-cost-only", 1e-10, 1e-10}};
 enum { CASES = sizeof cases / sizeof *cases };
 

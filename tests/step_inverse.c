@@ -19,8 +19,8 @@ typedef struct {
     double dt;
 } kind;
 
-static const kind kinds[] = {{CTN_COLLOCATION, 2, 0.05}, {CTN_RADAU, 1, 0.05},         {CTN_RADAU, 2, 0.02}, {CTN_ALPHA, 0, 0.02},
-                             {CTN_SEMI_IMPLICIT, 0, 0.005}, {CTN_RK4, 0, 0.01}, {CTN_VARIATIONAL, 2, 0.01}};
+static const kind kinds[] = {{CTN_COLLOCATION, 2, 0.05},    {CTN_RADAU, 1, 0.05}, {CTN_RADAU, 2, 0.02},      {CTN_ALPHA, 0, 0.02},
+                             {CTN_SEMI_IMPLICIT, 0, 0.005}, {CTN_RK4, 0, 0.01},   {CTN_VARIATIONAL, 2, 0.01}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static ctn_batch_config config_of(kind k, int worlds)
@@ -39,8 +39,9 @@ static void check_found(const ctn_model *m, const ctn_batch_config *cfg, uint64_
     rng r = {seed};
     ctn_error err;
     double *const q = calloc(WORLDS * nq + 1, sizeof *q), *const v = calloc(WORLDS * nv + 1, sizeof *v),
-                  *const tau = calloc(STEPS * WORLDS * nv + 1, sizeof *tau), *const to = calloc(STEPS * WORLDS * nq + 1, sizeof *to),
-                  *const found = calloc(WORLDS * nv + 1, sizeof *found), distance[WORLDS];
+                  *const tau = calloc(STEPS * WORLDS * nv + 1, sizeof *tau),
+                  *const to = calloc(STEPS * WORLDS * nq + 1, sizeof *to), *const found = calloc(WORLDS * nv + 1, sizeof *found),
+                  distance[WORLDS];
     bool *const fine = calloc(WORLDS, sizeof *fine);
     for (size_t w = 0; w < WORLDS; w++) {
         fine[w] = true;
@@ -97,11 +98,12 @@ END_TEST
 /// A leg that stands on the ground, pushed about: the ground's own forces are what they are, and the motors' are found.
 START_TEST(on_the_ground)
 {
-    ctn_model *const m = model_of("catena: 1\nground: true\ncontact: {friction: 0.8}\n"
-                                  "links: [{name: body, joint: {type: planar, q0: [0, 0.0, 0]}, mass: 2, inertia: [0.1, 0.1, 0.1, 0, 0, 0],\n"
-                                  "   position: [0, 0, 0.42], euler: [1.5707963267948966, 0, 0]},\n"
-                                  "  {name: leg, parent: body, joint: {type: revolute, axis: [0, 0, 1]}, mass: 0.5, com: [0, -0.2, 0],\n"
-                                  "   inertia: [0.01, 0.01, 0.01, 0, 0, 0], shapes: [{type: sphere, center: [0, -0.4, 0], radius: 0.025}]}]\n");
+    ctn_model *const m =
+        model_of("catena: 1\nground: true\ncontact: {friction: 0.8}\n"
+                 "links: [{name: body, joint: {type: planar, q0: [0, 0.0, 0]}, mass: 2, inertia: [0.1, 0.1, 0.1, 0, 0, 0],\n"
+                 "   position: [0, 0, 0.42], euler: [1.5707963267948966, 0, 0]},\n"
+                 "  {name: leg, parent: body, joint: {type: revolute, axis: [0, 0, 1]}, mass: 0.5, com: [0, -0.2, 0],\n"
+                 "   inertia: [0.01, 0.01, 0.01, 0, 0, 0], shapes: [{type: sphere, center: [0, -0.4, 0], radius: 0.025}]}]\n");
     for (int k = 0; k < 4; k++) {
         kind on = kinds[k];
         on.dt = 0.02;
@@ -115,9 +117,10 @@ END_TEST
 /// A motion that nothing made, in steps of 50 ms, and a world that is lost beside it.
 START_TEST(any_motion)
 {
-    ctn_model *const m = model_of("catena: 1\nlinks: [{name: a, joint: {type: revolute, axis: [0, 1, 0]}, mass: 1, com: [0, 0, -0.5],\n"
-                                  "  inertia: [0.1, 0.1, 0.1, 0, 0, 0]}, {name: b, parent: a, position: [0, 0, -1],\n"
-                                  "  joint: {type: ball}, mass: 1, com: [0, 0, -0.5], inertia: [0.1, 0.1, 0.1, 0, 0, 0]}]\n");
+    ctn_model *const m =
+        model_of("catena: 1\nlinks: [{name: a, joint: {type: revolute, axis: [0, 1, 0]}, mass: 1, com: [0, 0, -0.5],\n"
+                 "  inertia: [0.1, 0.1, 0.1, 0, 0, 0]}, {name: b, parent: a, position: [0, 0, -1],\n"
+                 "  joint: {type: ball}, mass: 1, com: [0, 0, -0.5], inertia: [0.1, 0.1, 0.1, 0, 0, 0]}]\n");
     const size_t nq = (size_t)m->nq, nv = (size_t)m->nv;
     ctn_batch_config cfg = config_of(kinds[0], 2);
     ctn_error err;

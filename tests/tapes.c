@@ -289,8 +289,8 @@ START_TEST(linearised)
     FOR_SEEDS(seed, 3)
     {
         const bool variational = k.method == CTN_VARIATIONAL;
-        const random_options o = {.links = 2 + (int)(seed % 3), .passive = true, .motors = k.method == CTN_ALPHA ? 0 : 2,
-                                  .plain_springs = variational};
+        const random_options o = {
+            .links = 2 + (int)(seed % 3), .passive = true, .motors = k.method == CTN_ALPHA ? 0 : 2, .plain_springs = variational};
         ctn_model *const m = random_model(seed, &o);
         const size_t nq = (size_t)m->nq, nv = (size_t)m->nv, n = 2 * nv;
         enum { RUN = 3 };
@@ -348,11 +348,12 @@ START_TEST(thrusters)
 {
     const kind k = kinds[_i];
     if (k.method == CTN_COLLOCATION && k.number > 2) return;  // takes none
-    ctn_model *const m = model_of("catena: 1\nlinks: [{name: a, joint: {type: free}, mass: 1, inertia: [1, 2, 3, 0, 0, 0]},\n"
-                                  "  {name: b, parent: a, joint: {type: revolute, axis: [1, 0, 0]}, mass: 0.5, com: [0, 0, -0.3],\n"
-                                  "   inertia: [0.1, 0.1, 0.1, 0, 0, 0]}]\n"
-                                  "motors: [{link: a, type: thrust, point: [0.1, 0, 0], reaction: 0.3},\n"
-                                  "  {joint: b, type: torque}, {link: b, type: moment, axis: [0, 0, 1], target: 2}]\n");
+    ctn_model *const m =
+        model_of("catena: 1\nlinks: [{name: a, joint: {type: free}, mass: 1, inertia: [1, 2, 3, 0, 0, 0]},\n"
+                 "  {name: b, parent: a, joint: {type: revolute, axis: [1, 0, 0]}, mass: 0.5, com: [0, 0, -0.3],\n"
+                 "   inertia: [0.1, 0.1, 0.1, 0, 0, 0]}]\n"
+                 "motors: [{link: a, type: thrust, point: [0.1, 0, 0], reaction: 0.3},\n"
+                 "  {joint: b, type: torque}, {link: b, type: moment, axis: [0, 0, 1], target: 2}]\n");
     const size_t nq = (size_t)m->nq, nv = (size_t)m->nv;
     rng r = {5};
     ctn_error err;

@@ -112,7 +112,8 @@ static int make_iterations(const asked *a, trajectory *t, FILE *table)
             saved = clock_now();
         }
         if (x.iteration > before) print_iteration(a, t, now - began);
-        if (stops) return run_error("interrupted after %d iterations; --resume goes on from there", trajectory_state(t).iteration);
+        if (stops)
+            return run_error("interrupted after %d iterations; --resume goes on from there", trajectory_state(t).iteration);
     }
     return EXIT_OK;
 }
@@ -137,8 +138,8 @@ static int write_found(const asked *a, trajectory *t)
         if (new_file_close(&f, true, &err) != CTN_OK) status = status_error(&err, "");
     }
     free(text);
-    if (status == EXIT_OK && (trajectory_value(t, a->out, 1, &coarse, &err) != CTN_OK ||
-                              trajectory_value(t, a->out, 10, &fine, &err) != CTN_OK))
+    if (status == EXIT_OK &&
+        (trajectory_value(t, a->out, 1, &coarse, &err) != CTN_OK || trajectory_value(t, a->out, 10, &fine, &err) != CTN_OK))
         status = engine_error(&err);
     if (status != EXIT_OK || a->quiet) return status;
     static const char *const ends[] = {"ended at the last iteration that was asked for", "optimal", "stuck: no step is better"};
@@ -151,13 +152,15 @@ static int write_found(const asked *a, trajectory *t)
     for (int k = 0; k < a->s.scene->optimize.ncost; k++) {
         double running;
         const double all = trajectory_plays(t, k, &running);
-        printf("  %-12s %.6g over time, %.6g at the end\n", cost_term_name(a->s.scene->optimize.cost[k].term), running, all - running);
+        printf("  %-12s %.6g over time, %.6g at the end\n", cost_term_name(a->s.scene->optimize.cost[k].term), running,
+               all - running);
     }
     printf("memory        %.1f MB, %.0f bytes a knot\n", (double)bytes / 1e6, (double)knot);
     if (!(fabs(coarse - x.cost) <= 0.1 * fabs(x.cost)))
-        warning("the plan costs %.6g, and %.6g where the scene plays it: its method carries more than positions and velocities from "
-                "step to step, or what is planned is not stable; take shorter knots or steps",
-                x.cost, coarse);
+        warning(
+            "the plan costs %.6g, and %.6g where the scene plays it: its method carries more than positions and velocities from "
+            "step to step, or what is planned is not stable; take shorter knots or steps",
+            x.cost, coarse);
     else if (!(fabs(fine - coarse) <= 0.1 * fabs(coarse)))
         warning("the plan costs %.6g in its steps and %.6g in a tenth of them: it lives by the size of the steps", coarse, fine);
     return status;

@@ -9,7 +9,8 @@
 
 /// Before a function that is all matrices: compiled once for each width of vectors, and chosen when the program is loaded. What the
 /// CPU has changes no bit, as no sum is torn apart and nothing is fused.
-#if defined(CATENA_X86) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(CATENA_X86) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) &&                         \
+    !defined(__SANITIZE_THREAD__)
 #define FOR_ALL_WIDTHS __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define FOR_ALL_WIDTHS
@@ -27,25 +28,25 @@ INTO_CALLER void put_columns(double *x, columns y) { *(columns *)(void *)x = y; 
 static inline int padded(int columns_of) { return (columns_of + PAIR - 1) / PAIR * PAIR; }
 
 /// `rows` rows at a time of matrix_product.
-#define PRODUCT_ROWS(rows)                                                                                       \
-    for (; i + (rows) <= a; i += (rows))                                                                         \
-        for (int j = 0; j < c; j += PAIR) {                                                                      \
-            columns x[rows], y[rows];                                                                            \
-            _Pragma("GCC unroll 8") for (int r = 0; r < (rows); r++) x[r] = columns_at(C + (i + r) * stride + j), \
-                                                                     y[r] = columns_at(C + (i + r) * stride + j + COLUMNS); \
-            for (int k = 0; k < b; k++) {                                                                        \
-                const columns p = columns_at(B + k * stride + j), q = columns_at(B + k * stride + j + COLUMNS);  \
-                _Pragma("GCC unroll 8") for (int r = 0; r < (rows); r++) x[r] += A[(i + r) * down + k * across] * p, \
-                                                                         y[r] += A[(i + r) * down + k * across] * q; \
-            }                                                                                                    \
-            _Pragma("GCC unroll 8") for (int r = 0; r < (rows); r++) put_columns(C + (i + r) * stride + j, x[r]), \
-                                                                     put_columns(C + (i + r) * stride + j + COLUMNS, y[r]); \
+#define PRODUCT_ROWS(rows)                                                                                                       \
+    for (; i + (rows) <= a; i += (rows))                                                                                         \
+        for (int j = 0; j < c; j += PAIR) {                                                                                      \
+            columns x[rows], y[rows];                                                                                            \
+            _Pragma("GCC unroll 8") for (int r = 0; r < (rows); r++) x[r] = columns_at(C + (i + r) * stride + j),                \
+                                                                     y[r] = columns_at(C + (i + r) * stride + j + COLUMNS);      \
+            for (int k = 0; k < b; k++) {                                                                                        \
+                const columns p = columns_at(B + k * stride + j), q = columns_at(B + k * stride + j + COLUMNS);                  \
+                _Pragma("GCC unroll 8") for (int r = 0; r < (rows); r++) x[r] += A[(i + r) * down + k * across] * p,             \
+                    y[r] += A[(i + r) * down + k * across] * q;                                                                  \
+            }                                                                                                                    \
+            _Pragma("GCC unroll 8") for (int r = 0; r < (rows); r++) put_columns(C + (i + r) * stride + j, x[r]),                \
+                put_columns(C + (i + r) * stride + j + COLUMNS, y[r]);                                                           \
         }
 
 /// C [a][c] += A B, of A whose entry (i, k) is at i down + k across, B [b][c]; rows of B and C are `stride` apart, which is c at
 /// least, and padded.
 INTO_CALLER void matrix_product(int a, int b, int c, const double *restrict A, int down, int across, const double *restrict B,
-                                  double *restrict C, int stride)
+                                double *restrict C, int stride)
 {
     int i = 0;
     PRODUCT_ROWS(4)
@@ -55,7 +56,7 @@ INTO_CALLER void matrix_product(int a, int b, int c, const double *restrict A, i
 
 /// C [a][c] += s A [a][b] B [b][c].
 INTO_CALLER void matrix_multiply(int a, int b, int c, double s, const double *restrict A, const double *restrict B,
-                                   double *restrict C)
+                                 double *restrict C)
 {
     for (int i = 0; i < a; i++)
         for (int k = 0; k < b; k++) {

@@ -303,8 +303,9 @@ void batch_tell_block(ctn_batch *batch, int thread, int block, const int *steps,
         if (c->type == CONTROLLER_PLAN)
             tell_plan(batch->model, time[l], dt_of(batch, first + l), rows.q + (size_t)l * (size_t)batch->model->nq,
                       rows.v + (size_t)l * (size_t)batch->model->nv, u, t->room + (size_t)thread * t->room_size);
-        else tell(c, t->parameters + (size_t)(first + l) * (size_t)c->count, time[l], sensors ? sensors + (size_t)l * width : NULL, u,
-             t->room + (size_t)thread * t->room_size);
+        else
+            tell(c, t->parameters + (size_t)(first + l) * (size_t)c->count, time[l], sensors ? sensors + (size_t)l * width : NULL,
+                 u, t->room + (size_t)thread * t->room_size);
         u[t->numbers] = 1;
     }
     batch_tell_lanes(batch, block);

@@ -17,7 +17,8 @@ static size_t own_bytes(const ctn_tapes *t)
 {
     const size_t steps = (size_t)t->capacity, state = t->nq + t->nv + 1, told = t->nu + t->nv;
     const size_t states = t->gradients ? steps + 1 : 1;  // whole ones, which are gone back from
-    return worlds_of(t) * (states * t->flat + (steps + 1) * state + (steps + 2) * told + t->bar + 4 * t->nv + t->nu + 1) * sizeof(double) +
+    return worlds_of(t) * (states * t->flat + (steps + 1) * state + (steps + 2) * told + t->bar + 4 * t->nv + t->nu + 1) *
+               sizeof(double) +
            worlds_of(t) * (sizeof *t->begun + sizeof *t->lost + sizeof *t->stats);
 }
 
@@ -29,7 +30,8 @@ static bool open_room(ctn_tapes *t)
     const size_t w = worlds_of(t), states = (size_t)t->capacity + 1, threads = (size_t)job_threads(batch);
     t->nq = (size_t)m->nq, t->nv = (size_t)m->nv, t->nu = (size_t)m->ncontrol;
     t->flat = batch->engine->flat_size(lanes, &batch->cfg), t->bar = batch->engine->bar_size(lanes, &batch->cfg);
-    t->states = numbers((t->gradients ? states : 1) * w * t->flat), t->q = numbers(states * w * t->nq), t->v = numbers(states * w * t->nv);
+    t->states = numbers((t->gradients ? states : 1) * w * t->flat), t->q = numbers(states * w * t->nq),
+    t->v = numbers(states * w * t->nv);
     t->u = numbers(states * w * t->nu), t->tau = numbers(states * w * t->nv), t->time = numbers(states * w);
     t->last_u = numbers(w * t->nu), t->last_tau = numbers(w * t->nv);
     t->begun_v = numbers(w * t->nv), t->start = numbers(w);
@@ -41,8 +43,8 @@ static bool open_room(ctn_tapes *t)
     t->row_size = t->bar + 2 * t->nv + t->nu;
     t->work = aligned_alloc(64, threads * t->work_size), t->rows = numbers(threads * MOST_LANES * t->row_size);
     if (t->work) memset(t->work, 0, threads * t->work_size);
-    return t->states && t->q && t->v && t->u && t->tau && t->time && t->last_u && t->last_tau && t->begun_v && t->start && t->begun &&
-           t->lost && t->stats && t->g && t->by_q && t->by_v && t->by_u && t->by_tau && t->work && t->rows;
+    return t->states && t->q && t->v && t->u && t->tau && t->time && t->last_u && t->last_tau && t->begun_v && t->start &&
+           t->begun && t->lost && t->stats && t->g && t->by_q && t->by_v && t->by_u && t->by_tau && t->work && t->rows;
 }
 
 /// The model's own targets are those before the first run.
@@ -264,7 +266,9 @@ ctn_status ctn_tapes_run(ctn_tapes *t, int steps, const double *q, const double 
     t->steps = 0;
     for (size_t w = 0; w < worlds_of(t); w++) {
         t->begun[w] = !begin || begin[w];
-        if (t->begun[w]) batch->clocks[w] = (clock_state){.start = t->start[w]}, memcpy(t->begun_v + w * t->nv, v + w * t->nv, t->nv * sizeof *v);
+        if (t->begun[w])
+            batch->clocks[w] = (clock_state){.start = t->start[w]},
+            memcpy(t->begun_v + w * t->nv, v + w * t->nv, t->nv * sizeof *v);
         t->lost[w] = batch->clocks[w].frozen ? 0 : -1;
     }
     pool_run(batch->pool, batch->blocks, begin_block, &(running){t, q, v, 0});

@@ -115,7 +115,8 @@ static ctn_status solve(inverse *s, const double *q, const double *v, const bool
         if (status != CTN_OK) return status;
         look(s);
         latest = true;
-        for (size_t k = 0; k < w; k++) latest = latest && !memcmp(s->tau + k * t->nv, s->best + k * t->nv, t->nv * sizeof *s->tau);
+        for (size_t k = 0; k < w; k++)
+            latest = latest && !memcmp(s->tau + k * t->nv, s->best + k * t->nv, t->nv * sizeof *s->tau);
         status = ctn_tapes_jacobian(s->tapes, NULL, NULL, s->F, err);
         if (status != CTN_OK) return status;
         if (!improve(s)) break;
@@ -132,12 +133,14 @@ ctn_status ctn_step_inverse(ctn_tapes *t, const double *q, const double *v, cons
         return CTN_BAD_ARGUMENT;
     if (!t->gradients) return fail(err, CTN_BAD_ARGUMENT, "the tapes were made without gradients");
     if (t->batch->cfg.method == CTN_EULER)
-        return fail(err, CTN_UNAVAILABLE, "method: a step of euler leads where velocities say, whatever the forces; take semi-implicit");
+        return fail(err, CTN_UNAVAILABLE,
+                    "method: a step of euler leads where velocities say, whatever the forces; take semi-implicit");
     for (size_t k = 0; k < worlds_of(t) * t->nq; k++)
         if (!isfinite(to[k]))
             return fail(err, CTN_BAD_ARGUMENT, "to[%zu] of world %zu: expected a number, found %g", k % t->nq, k / t->nq, to[k]);
     inverse s = {.tapes = t, .to = to, .tau = tau};
-    const ctn_status status = open_room(&s) ? solve(&s, q, v, begin, err) : fail(err, CTN_NO_MEMORY, "not enough memory for an inverse");
+    const ctn_status status =
+        open_room(&s) ? solve(&s, q, v, begin, err) : fail(err, CTN_NO_MEMORY, "not enough memory for an inverse");
     for (size_t w = 0; w < worlds_of(t) && status == CTN_OK && distance; w++) distance[w] = t->lost[w] < 0 ? s.nearest[w] : NAN;
     close_room(&s);
     return status;

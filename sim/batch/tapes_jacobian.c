@@ -42,7 +42,8 @@ static void begin_rows(const linearising *job, int thread, int b, const int *whi
             by_q[l] = r < t->nv ? unit : zero, by_v[l] = r < t->nv ? zero : unit;
         }
         unit[r % t->nv] = 1;
-        g->adjoint_output(lanes_of(batch, b), &batch->cfg, t->work + (size_t)thread * t->work_size, g->lanes, state, by_q, by_v, own);
+        g->adjoint_output(lanes_of(batch, b), &batch->cfg, t->work + (size_t)thread * t->work_size, g->lanes, state, by_q, by_v,
+                          own);
         unit[r % t->nv] = 0;
     }
 }
@@ -101,8 +102,8 @@ static void end_rows(const linearising *job, int thread, int b, const int *which
             state[l] = state_at(t, 0) + w * t->flat, v[l] = t->begun_v + w * t->nv, bar[l] = bar_of(job, thread, l, r);
             by_q[l] = row_of(t, thread, l), by_v[l] = by_q[l] + t->nv;
         }
-        g->adjoint_start(lanes_of(batch, b), &batch->cfg, t->work + (size_t)thread * t->work_size, count, state, v, bar, by_q, by_v,
-                         NULL);
+        g->adjoint_start(lanes_of(batch, b), &batch->cfg, t->work + (size_t)thread * t->work_size, count, state, v, bar, by_q,
+                         by_v, NULL);
         for (int l = 0; l < count; l++) {
             const size_t w = (size_t)(b * g->lanes + l);
             if (t->lost[w] < 0) memcpy(job->A + (w * 2 * t->nv + r) * 2 * t->nv, by_q[l], 2 * t->nv * sizeof *by_q[l]);

@@ -8,7 +8,7 @@
 
 struct ctn_tapes {
     ctn_batch *batch;
-    ctn_model *told;            // NULL: the model as it is; else the one whose thrusters are told between steps
+    ctn_model *told;  // NULL: the model as it is; else the one whose thrusters are told between steps
     bool gradients;
     int capacity, steps;        // of a run, at most; of the one that is recorded, 0: none is
     size_t nq, nv, nu, flat;    // numbers of a world

@@ -34,7 +34,8 @@ void add_thrusters(ctn_model *m, const ctn_scene *scene, point_load *loads, int 
     for (int k = 0; k < scene->nmotor; k++) {
         const scene_motor *const s = &scene->motors[k];
         if (s->type < MOTOR_THRUST) continue;
-        const bool turns = s->type == MOTOR_MOMENT || s->reaction != 0, moves = s->moves[TOLD_FEEDFORWARD][0] || is_controlled(scene, k);
+        const bool turns = s->type == MOTOR_MOMENT || s->reaction != 0,
+                   moves = s->moves[TOLD_FEEDFORWARD][0] || is_controlled(scene, k);
         point_load *const o = loads++;
         *o = (point_load){.body = m->frames[s->link].body,
                           .number = first++,

@@ -362,7 +362,8 @@ static bool take_columns(source *s, const node *n, const scene_table *t, scene_c
             else snprintf(name, sizeof name, "%s%d", prefix, j);
             const int column = table_column(t, name);
             if (column < 0) return bad_value(s, n, "the table has no column `%s`, which this scene needs", name);
-            for (int k = 0; k < t->rows; k++) to->plan[k * width + *at] = t->numbers[(size_t)column * (size_t)t->rows + (size_t)k];
+            for (int k = 0; k < t->rows; k++)
+                to->plan[k * width + *at] = t->numbers[(size_t)column * (size_t)t->rows + (size_t)k];
         }
     return true;
 }
@@ -374,8 +375,7 @@ static bool read_plan_table(source *s, const node *n, scene_controller *to)
     const scene_table *const t = read_table(s, n);
     if (!t) return false;
     int nq = 0, nv = 0, nu = 0, at = 1;
-    for (int l = 0; l < scene->nlink; l++)
-        nq += joint_nq(scene->links[l].joint.type), nv += joint_nv(scene->links[l].joint.type);
+    for (int l = 0; l < scene->nlink; l++) nq += joint_nq(scene->links[l].joint.type), nv += joint_nv(scene->links[l].joint.type);
     for (int k = 0; k < scene->nmotor; k++) nu += scene->motors[k].told;
     to->plan_rows = t->rows, to->plan_feeds = table_column(t, "K0_0") >= 0;
     const int width = 1 + nu + (to->plan_feeds ? nq + nv + nu * 2 * nv : 0);
@@ -385,8 +385,9 @@ static bool read_plan_table(source *s, const node *n, scene_controller *to)
     for (int k = 0; k < t->rows; k++) to->plan[k * width] = t->numbers[(size_t)time * (size_t)t->rows + (size_t)k];
     to->every = to->plan[width] - to->plan[0];
     return take_columns(s, n, t, to, width, "u", 1, nu, &at) &&
-           (!to->plan_feeds || (take_columns(s, n, t, to, width, "q", 1, nq, &at) && take_columns(s, n, t, to, width, "v", 1, nv, &at) &&
-                                take_columns(s, n, t, to, width, "K", nu, 2 * nv, &at)));
+           (!to->plan_feeds ||
+            (take_columns(s, n, t, to, width, "q", 1, nq, &at) && take_columns(s, n, t, to, width, "v", 1, nv, &at) &&
+             take_columns(s, n, t, to, width, "K", nu, 2 * nv, &at)));
 }
 
 bool read_controller(source *s, const node *n)

@@ -148,9 +148,10 @@ static bool read_cost(source *s, const node *n, scene_cost *x)
     for (int k = 0; k < COST_KEYS; k++)
         if (v[k] && !(terms[row].keys & (1u << k))) ok = bad_key(s, v[k], "the term %s has none", terms[row].name);
     if (!v[COST_KEY_WEIGHT] && !v[COST_KEY_END])
-        ok = missing_key(s, n, "weight", x->term == COST_CONTROL
-                                             ? "missing; what a square costs each second"
-                                             : "missing; what a square costs each second, `end` for what it costs at the end, or both");
+        ok = missing_key(s, n, "weight",
+                         x->term == COST_CONTROL
+                             ? "missing; what a square costs each second"
+                             : "missing; what a square costs each second, `end` for what it costs at the end, or both");
     if (v[COST_KEY_FROM]) ok = read_number(s, v[COST_KEY_FROM], NOT_NEGATIVE, &x->from) && ok;
     if (v[COST_KEY_TO]) ok = read_number(s, v[COST_KEY_TO], POSITIVE, &x->to) && ok;
     if (ok && !(x->from < x->to))
@@ -208,14 +209,15 @@ static bool read_control_bounds(source *s, const node *n, scene_optimize *to)
     if (!to->lower || !to->upper) return false;
     const bool each = n->kind == NODE_SEQUENCE && n->child && n->child->kind == NODE_SEQUENCE;
     if (each && n->size != count)
-        return bad_value(s, n, "expected [lo, hi], or one of these for each of the %d numbers that motors are told, found %d", count,
-                         n->size);
+        return bad_value(s, n, "expected [lo, hi], or one of these for each of the %d numbers that motors are told, found %d",
+                         count, n->size);
     const node *at = each ? n->child : n;
     bool ok = true;
     for (int k = 0; k < count && ok; k++) {
         double pair[2] = {0};
         ok = read_vector(s, at, 2, ANY_SIGN, pair);
-        if (ok && !(pair[0] < pair[1])) ok = bad_value(s, at, "expected [lo, hi] with lo below hi, found [%g, %g]", pair[0], pair[1]);
+        if (ok && !(pair[0] < pair[1]))
+            ok = bad_value(s, at, "expected [lo, hi] with lo below hi, found [%g, %g]", pair[0], pair[1]);
         to->lower[k] = pair[0], to->upper[k] = pair[1];
         if (each) at = at->next;
     }
@@ -227,15 +229,14 @@ bool read_optimize(source *s, const node *n)
     ctn_scene *const scene = s->r->scene;
     static const char *const methods[] = {"ilqr", "plancher"};
     const node *v[OPTIMIZE_KEYS];
-    scene_optimize to = {.given = true, .iterations = 200, .tolerance = 1e-6, .rho = 1, .alphas = 16, .backward = 1, .forward = 1};
+    scene_optimize to = {
+        .given = true, .iterations = 200, .tolerance = 1e-6, .rho = 1, .alphas = 16, .backward = 1, .forward = 1};
     to.at = (scene_place){n->line, n->column};
     if (!read_keys(s, n, "what is to be optimized", optimize_keys, OPTIMIZE_KEYS, v)) return false;
     bool ok = read_costs(s, n, v[OPTIMIZE_KEY_COST], &to);
-    if (v[OPTIMIZE_KEY_METHOD])
-        ok = read_word(s, v[OPTIMIZE_KEY_METHOD], methods, 2, "ilqr or plancher", &to.method) && ok;
+    if (v[OPTIMIZE_KEY_METHOD]) ok = read_word(s, v[OPTIMIZE_KEY_METHOD], methods, 2, "ilqr or plancher", &to.method) && ok;
     if (v[OPTIMIZE_KEY_KNOT]) ok = read_number(s, v[OPTIMIZE_KEY_KNOT], POSITIVE, &to.knot) && ok;
-    if (v[OPTIMIZE_KEY_ITERATIONS])
-        ok = read_whole(s, v[OPTIMIZE_KEY_ITERATIONS], 0, MOST_ITERATIONS, &to.iterations) && ok;
+    if (v[OPTIMIZE_KEY_ITERATIONS]) ok = read_whole(s, v[OPTIMIZE_KEY_ITERATIONS], 0, MOST_ITERATIONS, &to.iterations) && ok;
     if (v[OPTIMIZE_KEY_TOLERANCE]) ok = read_number(s, v[OPTIMIZE_KEY_TOLERANCE], NOT_NEGATIVE, &to.tolerance) && ok;
     if (v[OPTIMIZE_KEY_RHO]) ok = read_number(s, v[OPTIMIZE_KEY_RHO], NOT_NEGATIVE, &to.rho) && ok;
     if (v[OPTIMIZE_KEY_ALPHAS]) ok = read_whole(s, v[OPTIMIZE_KEY_ALPHAS], 1, 32, &to.alphas) && ok;
