@@ -349,6 +349,36 @@ START_TEST(bounded)
 }
 END_TEST
 
+/// A horizon that recedes: from where the plan led the plan goes on; from beside it gains bring it back, and some iterations make
+/// it better.
+START_TEST(shifted)
+{
+    problem p = open_problem(&cases[2], NULL, 1, INFINITY);
+    ilqr_config cfg = config_of(&p);
+    ilqr *const s = begin_problem(&p, &cfg);
+    for (int k = 0; k < 20; k++) iterate(s);
+    const size_t nx = (size_t)(2 * p.nv), nu = (size_t)p.nu, N = (size_t)p.N;
+    double *const X = malloc((N + 1) * nx * sizeof *X), *const U = malloc(N * nu * sizeof *U), x0[4];
+    memcpy(X, ilqr_states(s), (N + 1) * nx * sizeof *X), memcpy(U, ilqr_controls(s), N * nu * sizeof *U);
+    ctn_error err;
+    ck_assert_msg(ilqr_shift(s, X + nx, &err) == CTN_OK, "%s", err.message);
+    ck_assert(!memcmp(ilqr_states(s), X + nx, N * nx * sizeof *X) && !memcmp(ilqr_controls(s), U + nu, (N - 1) * nu * sizeof *U));
+    ck_assert(!memcmp(ilqr_controls(s) + (N - 1) * nu, U + (N - 1) * nu, nu * sizeof *U));
+    memcpy(x0, ilqr_states(s) + nx, sizeof x0);
+    for (size_t i = 0; i < nx; i++) x0[i] += 0.01;
+    ck_assert_msg(ilqr_shift(s, x0, &err) == CTN_OK, "%s", err.message);
+    ck_assert(!memcmp(ilqr_states(s), x0, sizeof x0));
+    double away = 0;  // in the middle of the horizon
+    for (size_t i = 0; i < nx; i++) away = fmax(away, fabs(ilqr_states(s)[N / 2 * nx + i] - X[(N / 2 + 2) * nx + i]));
+    ck_assert_msg(away < 0.02, "%g away", away);
+    const double before = ilqr_get_state(s).cost;
+    for (int k = 0; k < 3; k++) iterate(s);
+    ck_assert_msg(ilqr_get_state(s).cost < before, "%g, before %g", ilqr_get_state(s).cost, before);
+    free(X), free(U);
+    ilqr_close(s), close_problem(&p);
+}
+END_TEST
+
 /// Threads and lanes change no bit.
 START_TEST(same_bits)
 {
@@ -378,6 +408,7 @@ int main(void)
     tcase_add_loop_test(c, optimum, 0, CASES);
     tcase_add_loop_test(c, in_blocks, 0, CASES * BLOCKS);
     tcase_add_test(c, bounded);
+    tcase_add_test(c, shifted);
     tcase_add_test(c, same_bits);
     suite_add_tcase(s, c);
     return run_suite(s);
