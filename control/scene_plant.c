@@ -1,5 +1,7 @@
 #include "control/scene_plant.h"
 
+#include "dynamics/model.h"
+#include "sim/base/matrix.h"
 #include "sim/base/status.h"
 
 #include <catena/motors.h>
@@ -7,6 +9,12 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/// Derivatives of all knots: joint forces [nv], accelerations by q, v and forces, and forces of motors by q, v and what they are told,
+/// [nv][nv], [nv][nu].
+typedef struct {
+    double *tau, *own, *a_q, *a_v, *inverse, *f_q, *f_v, *own_q, *own_v, *f_u, *memory;
+} plant_derivatives;
 
 struct scene_plant {
     plant plant;
@@ -19,6 +27,10 @@ struct scene_plant {
     double *q, *v, *time;  // [knots], or [most]
     const double *u;       // what motors are told in the run in hand
     int told;              // worlds
+    ctn_dynamics *dyn;     // of plants that are linearised by accelerations; NULL: by their steps
+    plant_derivatives by;  // likewise
+    bool lags;             // of these: positions go by the old velocities
+    bool torques;          // of these: motors are torques along joints, whose derivative is by.f_u [nv][nu] everywhere
 };
 
 static void tell(void *context, int step, const double *q, const double *v, double *u, double *tau)
@@ -83,6 +95,79 @@ static ctn_status linearise(void *context, const double *x, const double *u, dou
                 "`dt`",
                 k, s->knot * k);
     return status;
+}
+
+/// Of euler and semi-implicit steps of joints that add up, A and B by the derivatives of accelerations a(q, v, u), all knots at once:
+///
+///     euler: q' = q + h v, v' = v + h a      semi-implicit: v' = v + h a, q' = q + h v'
+///
+/// Accelerations are those of motors that are told what the model says, and of joint forces that make up the difference.
+static ctn_status linearise_accelerations(void *context, const double *x, const double *u, double *A, double *B, ctn_error *err)
+{
+    scene_plant *const s = context;
+    const int N = s->plant.knots, nv = s->nv, nu = s->nu, n = 2 * nv, n2 = nv * nv;
+    const double h = s->knot, lag = s->lags ? 0 : h;  // what positions have of the new velocities
+    const plant_derivatives *const d = &s->by;
+    (void)err;
+    split(s, N, N, NULL, x);
+    ctn_motor_map(s->dyn, N, s->q, s->v, u, d->tau), ctn_motor_map(s->dyn, N, s->q, s->v, NULL, d->own);
+    for (int i = 0; i < N * nv; i++) d->tau[i] -= d->own[i];
+    ctn_aba_derivatives(s->dyn, N, s->q, s->v, d->tau, d->a_q, d->a_v, d->inverse);
+    if (!s->torques) {
+        ctn_motor_map_derivatives(s->dyn, N, s->q, s->v, u, d->f_q, d->f_v, d->f_u);
+        ctn_motor_map_derivatives(s->dyn, N, s->q, s->v, NULL, d->own_q, d->own_v, NULL);
+        for (int i = 0; i < N * n2; i++) d->f_q[i] -= d->own_q[i], d->f_v[i] -= d->own_v[i];
+    }
+    memset(B, 0, (size_t)(N * n * nu) * sizeof *B);
+    for (int k = 0; k < N; k++) {
+        double *const Ak = A + k * n * n, *const Bk = B + k * n * nu + nv * nu, *const a_q = d->a_q + k * n2,
+                      *const a_v = d->a_v + k * n2;
+        const double *const inverse = d->inverse + k * n2;
+        if (!s->torques) {
+            matrix_multiply(nv, nv, nv, 1, inverse, d->f_q + k * n2, a_q);
+            matrix_multiply(nv, nv, nv, 1, inverse, d->f_v + k * n2, a_v);
+        }
+        matrix_multiply(nv, nv, nu, h, inverse, d->f_u + (s->torques ? 0 : k * nv * nu), Bk);
+        for (int i = 0; i < nv * nu; i++) Bk[i - nv * nu] = lag * Bk[i];
+        for (int i = 0; i < nv; i++)
+            for (int j = 0; j < nv; j++) {
+                const double same = i == j, by_q = h * a_q[i * nv + j], by_v = same + h * a_v[i * nv + j];
+                Ak[(nv + i) * n + j] = by_q, Ak[(nv + i) * n + nv + j] = by_v;
+                Ak[i * n + j] = same + lag * by_q, Ak[i * n + nv + j] = lag > 0 ? lag * by_v : h * same;
+            }
+    }
+    return CTN_OK;
+}
+
+/// Whether that is all that a knot does.
+static bool accelerates(const ctn_model *m, const ctn_batch_config *cfg, int hold)
+{
+    for (int l = 0; l < ctn_model_nlink(m); l++) {
+        const ctn_joint_type joint = ctn_model_link(m, l)->joint;
+        if (joint == CTN_BALL || joint == CTN_FREE || joint == CTN_PLANAR) return false;
+    }
+    return hold == 1 && (cfg->method == CTN_EULER || cfg->method == CTN_SEMI_IMPLICIT) && !m->nbent && !m->nwound &&
+           !m->ncontact && !m->nsignal && !m->fast;
+}
+
+static bool open_derivatives(scene_plant *s, ctn_error *err)
+{
+    const size_t N = (size_t)s->plant.knots, nv = (size_t)s->nv, nu = (size_t)s->nu;
+    plant_derivatives *const d = &s->by;
+    s->dyn = ctn_dynamics_create(s->model, NULL, err);
+    double *at = s->by.memory = calloc(N * (2 * nv + 7 * nv * nv + nv * nu) + 1, sizeof *at);
+    if (!s->dyn) return false;
+    if (!at) return fail(err, CTN_NO_MEMORY, "not enough memory for %zu knots", N), false;
+    double **const rows[] = {&d->tau, &d->own, &d->a_q, &d->a_v, &d->inverse, &d->f_q, &d->f_v, &d->own_q, &d->own_v, &d->f_u};
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) *rows[k] = at, at += N * nv * (k < 2 ? 1 : nv);
+    s->torques = true;
+    for (int k = 0; k < s->scene->nmotor; k++) s->torques = s->torques && s->scene->motors[k].type == MOTOR_TORQUE;
+    double *const u = calloc(nu + 1, sizeof *u);  // within their limits, which are bounds
+    if (!u) return fail(err, CTN_NO_MEMORY, "not enough memory for targets"), false;
+    ctn_model_initial_state(s->model, s->q, s->v);
+    if (s->torques) ctn_motor_map_derivatives(s->dyn, 1, s->q, s->v, u, NULL, NULL, d->f_u);
+    free(u);
+    return true;
 }
 
 static void cost(void *context, int count, const int *knot, const double *x, const double *u, double *to)
@@ -160,6 +245,10 @@ scene_plant *scene_plant_open(const ctn_scene *scene, const ctn_model *model, co
         0;  // what has to be halved has no derivative, and is no trajectory to go on from: it is not worth its while
     bool opened = s->q && s->v && s->time;
     if (!opened) fail(err, CTN_NO_MEMORY, "not enough memory for %d knots", knots);
+    if (opened && accelerates(model, cfg, s->hold)) {
+        s->lags = cfg->method == CTN_EULER, s->plant.linearise = linearise_accelerations;
+        opened = open_derivatives(s, err);
+    }
     own.worlds = knots, opened = opened && (s->all = ctn_tapes_create(model, &own, s->hold, true, err));
     own.worlds = points, opened = opened && (s->many = ctn_tapes_create(model, &own, s->hold, false, err));
     own.worlds = 1, own.threads = 1, opened = opened && (s->one = ctn_tapes_create(model, &own, s->hold, false, err));
@@ -173,8 +262,8 @@ void scene_plant_close(scene_plant *s)
 {
     if (!s) return;
     ctn_tapes_free(s->one), ctn_tapes_free(s->many), ctn_tapes_free(s->all);
-    costs_close(s->costs);
-    free(s->q), free(s->v), free(s->time);
+    costs_close(s->costs), ctn_dynamics_free(s->dyn);
+    free(s->by.memory), free(s->q), free(s->v), free(s->time);
     free(s);
 }
 
