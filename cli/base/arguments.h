@@ -33,6 +33,8 @@ enum option_id {
     OPT_SEEDS,
     OPT_GENERATIONS,
     OPT_ITERATIONS,
+    OPT_HORIZON,
+    OPT_PLANT,
     OPT_STARTS,
     OPT_CONTROLS,
     OPT_CONTROL,
