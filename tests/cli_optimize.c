@@ -181,6 +181,12 @@ START_TEST(as_documented)
     const double q = member(j, "final.q")->child->valuedouble, v = member(j, "final.v")->child->valuedouble;
     ck_assert_msg(fabs(q - 3.14159265) < 0.1 && fabs(v) < 0.1, "it ends at %g rad, %g rad/s", q, v);
     cJSON_Delete(j);
+    o = catena("plot", "up.csv", "--x", "seconds", "--y", "cost,gradient", "--out", "up.png");
+    ck_assert_msg(o.status == 0 && strstr(o.out, "up.png: 1 table, 1000x720"), "%s%s", o.out, o.err);
+    outcome_free(&o);
+    o = catena("plot", "up.csv", "--x", "time", "--out", "up.png");
+    ck_assert_msg(o.status == 2 && strstr(o.err, "goes over iteration or seconds, found 'time'"), "%d %s", o.status, o.err);
+    outcome_free(&o);
     free(page), free(scene), free(session);
     leave_scratch();
 }

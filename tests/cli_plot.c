@@ -663,8 +663,8 @@ START_TEST(learning_curves)
     static const struct {
         const char *words[6], *says;
     } bad[] = {
-        {{"a.csv", "--y", "energy", "--out", "a.png"}, "--y: a table of a search has best, mean, worst, sigma, found 'energy'"},
-        {{"a.csv", "--from", "2", "--out", "a.png"}, "--from: belongs to recordings; a table of a search has none"},
+        {{"a.csv", "--y", "energy", "--out", "a.png"}, "--y: a table of catena search has best, mean, worst, sigma, found 'energy'"},
+        {{"a.csv", "--from", "2", "--out", "a.png"}, "--from: belongs to recordings; a table of catena search has none"},
         {{"a.csv", "other.csv", "--out", "a.png"}, "other.csv: is no table of catena search, as a.csv is"},
         {{"short.csv", "--out", "a.png"}, "short.csv: has no generation yet"},
         {{"less.csv", "--out", "a.png"}, "less.csv: has no column 'mean'"},
