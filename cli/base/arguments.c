@@ -44,6 +44,7 @@ const option_row options[OPTIONS] = {
     [OPT_ITERATIONS] = {"iterations", 0, "N", "how many, those before --resume among them (default: of the scene, or 200)"},
     [OPT_HORIZON] = {"horizon", 0, "S", "how far plans look ahead, in seconds (default 1)"},
     [OPT_PLANT] = {"plant", 0, "SCENE", "what is really moved: a scene with the same coordinates and motors (default: the same)"},
+    [OPT_MOTION] = {"motion", 0, "FILE", "states of the motion, one step apart: .csv"},
     [OPT_SEED] = {"seed", 0, "N", "of the random numbers (default: that of the scene's sample section, or 0)"},
     [OPT_SEEDS] = {"seeds", 0, "N", "how many searches, from --seed on, of which the best counts (default 1)"},
     [OPT_STARTS] = {"starts", 0, "FILE", "initial states of the worlds: .csv, or .h5 with q and v, also of an earlier rollout"},

@@ -35,6 +35,7 @@ enum option_id {
     OPT_ITERATIONS,
     OPT_HORIZON,
     OPT_PLANT,
+    OPT_MOTION,
     OPT_STARTS,
     OPT_CONTROLS,
     OPT_CONTROL,

@@ -19,8 +19,9 @@ struct csv_table {
     FILE *stream;
     locale_t c;  // numbers are read with a decimal point, whatever the program's locale
     int names;
+    bool passes;  // over columns that have other names
     bool *has;    // [names]
-    int *column;  // [columns]: which of the names
+    int *column;  // [columns]: which of the names; -1: none
     int columns;
     off_t body;  // where rows begin, the line before
     long body_line;
@@ -82,6 +83,12 @@ static int compare_named(const void *a, const void *b) { return strcmp(((const n
 static ctn_status add_column(csv_table *t, const char *const *names, const named *sorted, const char *field, ctn_error *err)
 {
     const named *const known = bsearch(&(named){.name = field}, sorted, (size_t)t->names, sizeof *sorted, compare_named);
+    if (!known && t->passes) {
+        int *const more = realloc(t->column, ((size_t)t->columns + (size_t)t->names + 2) * sizeof *more);
+        if (!more) return fail(err, CTN_NO_MEMORY, "%s: not enough memory to read it", t->path);
+        t->column = more, t->column[t->columns++] = -1;
+        return CTN_OK;
+    }
     if (!known) {
         const char *const meant = nearest_name(field, names, t->names);
         if (meant)
@@ -129,6 +136,7 @@ static ctn_status read_row(csv_table *t, double *x, ctn_error *err)
         const char *const field = csv_field(&at);
         const char *const text = field ? field + strspn(field, " ") : "", *end;
         double number;
+        if (t->column[k] < 0 && field) continue;
         if (number_from_text(text, &number, &end) != NUMBER_GOOD || *end)
             return fail(err, CTN_BAD_ARGUMENT, "%s:%ld: number %d: expected a finite number, found '%s'", t->path, t->line, k + 1,
                         field ? field : "\"");
@@ -159,11 +167,11 @@ static ctn_status read_through(csv_table *t, ctn_error *err)
     return status;
 }
 
-csv_table *csv_table_open(const char *path, const char *const *names, int count, ctn_error *err)
+static csv_table *open_table(const char *path, const char *const *names, int count, bool passes, ctn_error *err)
 {
     csv_table *const t = calloc(1, sizeof *t);
     if (t) {
-        t->names = count, t->path = strdup(path), t->c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+        t->names = count, t->passes = passes, t->path = strdup(path), t->c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
         t->has = calloc((size_t)count + 1, sizeof *t->has), t->column = calloc((size_t)count + 1, sizeof *t->column);
     }
     if (!t || !t->path || !t->c || !t->has || !t->column) {
@@ -184,6 +192,16 @@ csv_table *csv_table_open(const char *path, const char *const *names, int count,
     }
     csv_table_close(t);
     return NULL;
+}
+
+csv_table *csv_table_open(const char *path, const char *const *names, int count, ctn_error *err)
+{
+    return open_table(path, names, count, false, err);
+}
+
+csv_table *csv_table_open_some(const char *path, const char *const *names, int count, ctn_error *err)
+{
+    return open_table(path, names, count, true, err);
 }
 
 int64_t csv_table_rows(const csv_table *t) { return t->rows; }

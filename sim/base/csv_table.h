@@ -14,6 +14,9 @@ typedef struct csv_table csv_table;
 /// and the column.
 csv_table *csv_table_open(const char *path, const char *const *names, int count, ctn_error *err);
 
+/// The same of a file that may have other columns besides, which are passed over.
+csv_table *csv_table_open_some(const char *path, const char *const *names, int count, ctn_error *err);
+
 int64_t csv_table_rows(const csv_table *t);
 
 /// Whether there is a column names[k].

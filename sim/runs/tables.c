@@ -20,7 +20,7 @@ ctn_status table_format(const char *path, const char *option, bool *csv, ctn_err
 csv_table *table_open_csv(const char *path, const ctn_model *model, table_columns columns, ctn_error *err)
 {
     enum { WIDEST = 280 };  // a link's name and what stands about it
-    const int nq = columns == STATE_COLUMNS ? ctn_model_nq(model) : 0, count = nq + ctn_model_nv(model);
+    const int nq = columns == FORCE_COLUMNS ? 0 : ctn_model_nq(model), count = nq + ctn_model_nv(model);
     char(*const text)[WIDEST] = malloc((size_t)count * sizeof *text + 1), velocity[WIDEST];
     const char **const names = malloc((size_t)count * sizeof *names + 1);
     const bool memory = text && names;
@@ -29,12 +29,14 @@ csv_table *table_open_csv(const char *path, const ctn_model *model, table_column
         for (int i = 0; nq && i < link->nq; i++) coordinate_name(link, i, text[link->qadr + i], WIDEST);
         for (int i = 0; i < link->nv; i++) {
             velocity_name(link, i, velocity, sizeof velocity);
-            snprintf(text[nq + link->vadr + i], WIDEST, "%s%.*s", columns == STATE_COLUMNS ? "v" : "tau", WIDEST - 4,
+            snprintf(text[nq + link->vadr + i], WIDEST, "%s%.*s", columns == FORCE_COLUMNS ? "tau" : "v", WIDEST - 4,
                      velocity + 1);
         }
     }
     for (int k = 0; memory && k < count; k++) names[k] = text[k];
-    csv_table *const t = memory ? csv_table_open(path, names, count, err) : NULL;
+    csv_table *const t = !memory                     ? NULL
+                         : columns == MOTION_COLUMNS ? csv_table_open_some(path, names, count, err)
+                                                     : csv_table_open(path, names, count, err);
     free(text), free(names);
     if (!memory) fail(err, CTN_NO_MEMORY, "not enough memory");
     return t;
