@@ -140,14 +140,18 @@ static ctn_status roll_out(ilqr *s, ctn_error *err)
             const ctn_status status =
                 p->step(p->context, 1, &k, ilqr_row(s->X, k, p->nx), ilqr_row(s->U, k, p->m), s->next, s->good, err);
             if (status != CTN_OK) return status;
-            if (!s->good[0]) return fail(err, CTN_FROZEN, "knot %d cannot be stepped from with the controls at the start", k);
+            if (!s->good[0])
+                return fail(err, CTN_FROZEN,
+                            "the guess does not live through knot %d; take another `guess` in `optimize`, or a smaller dt", k);
             if (k + 1 < block_at(N, s->cfg.forward, b + 1) || k + 1 == N)
                 memcpy(ilqr_row(s->X, k + 1, p->nx), s->next, (size_t)p->nx * sizeof *s->X);
             else p->difference(p->context, ilqr_row(s->X, k + 1, p->nx), s->next, ilqr_row(s->d, k, p->n));
         }
     s->linear = false;
     s->state.cost = cost_of(s), s->state.defect = largest_defect(s);
-    return isfinite(s->state.cost) ? CTN_OK : fail(err, CTN_FROZEN, "what the start costs is not finite");
+    return isfinite(s->state.cost)
+               ? CTN_OK
+               : fail(err, CTN_FROZEN, "what the guess costs is not finite; take another `guess` in `optimize`, or a smaller dt");
 }
 
 static void begin(ilqr *s, const double *U)
@@ -273,6 +277,8 @@ static ctn_status linearise(ilqr *s, ctn_error *err)
 ctn_status ilqr_step(ilqr *s, ctn_error *err)
 {
     if (s->state.stop != ILQR_RUNS) return CTN_OK;
+    const ilqr_state before = s->state;
+    const double delta = s->delta;
     const ctn_status status = s->linear ? CTN_OK : linearise(s, err);
     if (status != CTN_OK) return status;
     const int blocks = s->valued || s->cfg.zero_start ? s->cfg.backward : 1;
@@ -282,13 +288,13 @@ ctn_status ilqr_step(ilqr *s, ctn_error *err)
     }
     while (!ilqr_backward(s, blocks))
         if (!rho_up(s)) return s->state.stop = ILQR_STUCK, CTN_OK;
-    s->valued = true;
     s->state.alpha = 0;
     const bool resolved = -(s->linear_gain + s->quadratic_gain) <= ROUNDING * fabs(s->state.cost);
     if ((s->state.gradient <= s->cfg.tolerance || (resolved && blocks == 1)) && s->state.defect <= s->cfg.tolerance)
-        return keep_values(s, NULL), s->state.stop = ILQR_OPTIMAL, CTN_OK;
+        return keep_values(s, NULL), s->valued = true, s->state.stop = ILQR_OPTIMAL, CTN_OK;
     const ctn_status played = ilqr_forward(s, err);
-    if (played != CTN_OK) return played;
+    if (played != CTN_OK) return s->state = before, s->delta = delta, played;  // as if it had not begun
+    s->valued = true;
     s->state.iteration++;
     const int best = choose(s);
     if (best >= 0) accept(s, best), rho_down(s);

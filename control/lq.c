@@ -88,7 +88,7 @@ typedef struct {
 
 static bool open_room(room *w, int n, int m)
 {
-    const size_t e = element_size(n), nn = (size_t)(n * n), most = (size_t)(n > m ? n : m);
+    const size_t e = element_size(n), nn = (size_t)(n * (n > m ? n : m)), most = (size_t)(n > m ? n : m);
     double *const x = w->memory = numbers(3 * e + 4 * nn + (size_t)(m * m) + (size_t)(m * n) + 4 * most + most);
     if (!x) return false;
     w->knot = element_in(x, n), w->sum = element_in(x + e, n), w->next = element_in(x + 2 * e, n);

@@ -228,6 +228,17 @@ scene_plant *scene_plant_open(const ctn_scene *scene, const ctn_model *model, co
         return fail_at(err, CTN_BAD_SCENE, scene->path, o->at.line, o->at.column, "optimize",
                        "stands beside `controller`, which tells motors, too; leave one of them out"),
                NULL;
+    if (model->nsignal)
+        return fail_at(err, CTN_BAD_SCENE, scene->path, o->at.line, o->at.column, "optimize",
+                       "a motor has a target that moves by itself; make it a number, as what motors are told is looked for"),
+               NULL;
+    if (model->rubs && !ctn_method_is_implicit(cfg->method))
+        return fail_at(err, CTN_BAD_SCENE, scene->path, o->at.line, o->at.column, "optimize",
+                       "a joint has dry friction, which begins anew at every knot and is nothing in steps of %s; take radau, or "
+                       "leave "
+                       "the friction out",
+                       ctn_method_name(cfg->method)),
+               NULL;
     scene_plant *const s = calloc(1, sizeof *s);
     if (!s) return fail(err, CTN_NO_MEMORY, "not enough memory for a plant"), NULL;
     s->scene = scene, s->model = model;

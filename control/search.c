@@ -133,9 +133,10 @@ static ctn_status check_scene(const ctn_scene *scene, const ctn_batch_config *cf
     if (!scene->controller.given)
         return fail(err, CTN_BAD_SCENE, "%s: there is nothing to search for: the scene has no `controller`", path);
     if (scene->controller.type == CONTROLLER_PLAN)
-        return fail(err, CTN_BAD_SCENE,
-                    "%s: there is nothing to search for: a controller of the type plan has no parameters; catena optimize makes plans",
-                    path);
+        return fail(
+            err, CTN_BAD_SCENE,
+            "%s: there is nothing to search for: a controller of the type plan has no parameters; catena optimize makes plans",
+            path);
     if (!scene->nreward && !own)
         return fail(err, CTN_BAD_SCENE, "%s: there is nothing to go by: the scene has no `reward`; give it one, or --reward",
                     path);

@@ -228,7 +228,8 @@ char *trajectory_scene(const ctn_scene *scene, const char *path, const char *tab
 {
     static const char mark[] = "\xef\xbb\xbf";  // that some editors begin with
     const char *const whole = scene->files[0].text, *const text = strncmp(whole, mark, 3) ? whole : whole + 3,
-                      *const old = own_line(text), *const rest = old ? old + strcspn(old, "\n") : NULL;
+                      *const old = own_line(text), *rest = old ? old + strcspn(old, "\n") : NULL;
+    while (rest && rest[0] == '\n' && (rest[1] == ' ' || rest[1] == '\t')) rest += 1 + strcspn(rest + 1, "\n");  // a block of it
     const size_t length = strlen(text) + strlen(table) + strlen(about) + 80;
     char *const made = malloc(length);
     if (!made) return fail(err, CTN_NO_MEMORY, "not enough memory for a scene"), NULL;
@@ -238,11 +239,15 @@ char *trajectory_scene(const ctn_scene *scene, const char *path, const char *tab
     ctn_error why;
     ctn_scene *const reads = ctn_scene_parse(made, strlen(made), path, &why);
     const bool plays = reads && reads->controller.given && reads->controller.type == CONTROLLER_PLAN;
+    char reason[400];
+    snprintf(reason, sizeof reason, "%.390s", reads ? "it would be read as something else" : why.message);
     ctn_scene_free(reads);
     if (plays) return made;
     free(made);
     return fail(err, CTN_BAD_SCENE,
-                "%s: a controller cannot be written into this text; begin each top-level key on a line of its own", scene->path),
+                "%s: a controller that plays the plan cannot be written into this text, whose top-level keys should begin "
+                "lines of their own: %s",
+                scene->path, reason),
            NULL;
 }
 
@@ -258,7 +263,9 @@ ctn_status trajectory_value(const trajectory *t, const char *path, int finer, do
     double *const X = calloc((size_t)(N + 1) * (size_t)nx + 1, sizeof *X),
                   *const U = calloc((size_t)N * (size_t)t->nu + 1, sizeof *U), *const each = calloc((size_t)N + 1, sizeof *each);
     int *const knots = calloc((size_t)N + 1, sizeof *knots);
-    ctn_status status = !batch ? (err ? err->status : CTN_NO_MEMORY) : X && U && each && knots ? CTN_OK : CTN_NO_MEMORY;
+    ctn_status status = !batch                    ? (err ? err->status : CTN_NO_MEMORY)
+                        : X && U && each && knots ? CTN_OK
+                                                  : fail(err, CTN_NO_MEMORY, "not enough memory for what is played");
     if (status == CTN_OK) ctn_batch_state(batch, X, X + t->nq);
     bool lives = true;
     for (int k = 0; k < N && status == CTN_OK && lives; k++) {

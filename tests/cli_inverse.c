@@ -91,7 +91,7 @@ START_TEST(refused)
     spit("two.csv", "q.a\n0.5\n0.51\n");
     const struct {
         const char *scene, *motion, *says;
-    } bad[] = {{"scene.yaml", "one.csv", "--motion: expected two states at least, a step apart, found 1"},
+    } bad[] = {{"scene.yaml", "one.csv", "expected two states at least, a step apart, found 1"},
                {"scene.yaml", "nowhere.csv", "nowhere.csv"},
                {"euler.yaml", "two.csv", "method: a step of euler leads where velocities say"}};
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {

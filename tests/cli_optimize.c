@@ -76,6 +76,9 @@ START_TEST(goes_on)
     ck_assert(strstr(rows, "iteration,seconds,cost,defect,gradient,rho,alpha\n1,") == rows && strstr(rows, "\n3,") &&
               strstr(rows, "\n4,"));
     free(a), free(b), free(rows);
+    o = catena("optimize", "all.yaml", "--out", "all");  // would write over the plan that it plays
+    ck_assert_msg(o.status == 2 && strstr(o.err, "all.plan.csv"), "%d %s", o.status, o.err);
+    outcome_free(&o);
     o = catena("optimize", "all.yaml", "--out", "again.yaml");
     ck_assert_msg(o.status == 0, "%s", o.err);
     ck_assert_msg(strstr(o.out, "after 0 iterations") || strstr(o.out, "after 1 iteration"), "%s", o.out);
@@ -141,6 +144,16 @@ static const struct {
               "controller: {type: linear, sensors: all, range: [-1, 1]}\n",
      "stands beside `controller`"},
     {PENDULUM "controller: {type: plan, table: nowhere.csv}\n", "nowhere.csv"},
+    {"catena: 1\nlinks: [{name: a, joint: {type: revolute, friction: 0.5}, mass: 1, inertia: [1, 1, 1, 0, 0, 0]}]\n"
+     "motors: [{joint: a, type: torque}]\nduration: 1\noptimize: {cost: [{term: control, weight: 1}]}\n",
+     "a joint has dry friction, which begins anew at every knot"},
+    {"catena: 1\nlinks: [{name: a, joint: revolute, mass: 1, inertia: [1, 1, 1, 0, 0, 0]}]\nduration: 1\n"
+     "motors: [{joint: a, type: torque, target: {sinusoid: 1, amplitude: 1}}]\noptimize: {cost: [{term: control, "
+     "weight: 1}]}\n",
+     "a motor has a target that moves by itself"},
+    {"catena: 1\nlinks: [{name: a, joint: ball, mass: 1, inertia: [1, 1, 1, 0, 0, 0]}]\nduration: 1\n"
+     "motors: [{joint: a, type: torque}]\noptimize: {cost: [{term: posture, weight: 1, target: 0}]}\n",
+     "optimize.cost[0].target: expected a list of the 4 numbers of `q`"},
     {PENDULUM "controller: {type: plan}\n", "controller.table: missing; the file that catena optimize wrote"},
 };
 enum { BAD = sizeof bad / sizeof *bad };

@@ -23,6 +23,7 @@ typedef struct {
     int nq, nv;
     double *q, *v, *to, *tau, *row;  // row [nq + nv] of the file
     double farthest, largest;        // rad or m; N m or N
+    int absent;                      // coordinates that the file does not have
     long away;                       // steps that do not lead there
 } inverting;
 
@@ -44,6 +45,15 @@ static int open_motion(const arguments *args, inverting *x)
     if (x->states < 2)
         return usage_error("--motion: expected two states at least, a step apart, found %lld in %s", (long long)x->states,
                            args->value[OPT_MOTION]);
+    bool any = false;
+    for (int k = 0; k < ctn_model_nq(x->s.model); k++) {
+        any = any || csv_table_has(x->motion, k);
+        x->absent += !csv_table_has(x->motion, k);
+    }
+    if (!any) return usage_error("--motion: %s has none of the scene's coordinates, as q.NAME", args->value[OPT_MOTION]);
+    if (x->absent)
+        warning("--motion: %d of %d coordinates have no column and stay where the scene has them", x->absent,
+                ctn_model_nq(x->s.model));
     x->nq = ctn_model_nq(x->s.model), x->nv = ctn_model_nv(x->s.model);
     const size_t nq = (size_t)x->nq, nv = (size_t)x->nv;
     x->q = calloc(3 * nq + 3 * nv + 1, sizeof *x->q);

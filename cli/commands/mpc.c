@@ -57,13 +57,17 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/// Knot after knot; the table's last row is of the last state.
+/// Knot after knot; a row has the state that a knot begins with.
 static int follow(const asked *a, mpc *m, FILE *to)
 {
     ctn_error err;
     const int nq = ctn_model_nq(a->s.model), nv = ctn_model_nv(a->s.model), nu = ctn_model_ntarget(a->s.model);
     const mpc_state start = mpc_get_state(m);
-    const int knots = (int)rint(a->duration / start.length);
+    const double whole = a->duration / start.length;
+    if (!(whole >= 1 && whole < 1e7) || fabs(whole - rint(whole)) > 1e-6 * whole)
+        return usage_error("--duration: expected a whole number, up to ten million, of knots of %g s, found %g s", start.length,
+                           a->duration);
+    const int knots = (int)rint(whole);
     double *const seconds = calloc((size_t)knots + 1, sizeof *seconds), *const x = calloc((size_t)(nq + nv) + 1, sizeof *x);
     int status = seconds && x ? EXIT_OK : run_error("not enough memory"), late = 0;
     fputs("time", to), put_names(to, "u", nu), put_names(to, "q", nq), put_names(to, "v", nv), fputs(",planned,seconds\n", to);
@@ -106,7 +110,7 @@ static int mpc_main(const arguments *args)
         catch_signals();
         const setup *const plant = a.plant.scene ? &a.plant : &a.s;
         m = mpc_open(a.s.scene, a.s.model, &a.s.cfg, plant->model, &plant->cfg, a.horizon, (int)a.iterations, (int)a.first, &err);
-        if (!m) status = status_error(&err, "");
+        if (!m) status = err.status == CTN_INTERRUPTED ? run_error("interrupted before the first plan") : status_error(&err, "");
     }
     if (status == EXIT_OK && new_file_open(&f, a.out, &err) != CTN_OK) status = status_error(&err, "");
     if (status == EXIT_OK) {

@@ -49,7 +49,12 @@ static int read_options(const arguments *args, asked *a)
     if (kept != EXIT_OK) return kept;
     a->checkpoint = beside_out(a->out, ".checkpoint"), a->table = beside_out(a->out, ".csv");
     a->plan = beside_out(a->out, ".plan.csv");
-    return a->checkpoint && a->table && a->plan ? EXIT_OK : run_error("not enough memory");
+    if (!a->checkpoint || !a->table || !a->plan) return run_error("not enough memory");
+    const char *const written[] = {a->checkpoint, a->table, a->plan};
+    for (int k = 0; k < 3; k++)
+        if (keep_scene(OPT_OUT, written[k], a->s.scene) != EXIT_OK) return EXIT_USAGE;
+    if (strpbrk(a->out, "\"\\\n\r\t")) return usage_error("--out: a name without quotes, backslashes and tabs is needed here");
+    return EXIT_OK;
 }
 
 // ---- the table of iterations, line by line, so that what is killed can be read
@@ -177,7 +182,8 @@ static int optimize_main(const arguments *args)
         catch_signals();
         a.s.cfg.interrupt = stop_flag();
         t = trajectory_open(a.s.scene, a.s.model, &a.s.cfg, a.duration, &err);
-        if (!t) status = status_error(&err, "");
+        if (!t)
+            status = err.status == CTN_INTERRUPTED ? run_error("interrupted before the first iteration") : status_error(&err, "");
     }
     if (status == EXIT_OK && args->value[OPT_RESUME] && trajectory_restore(t, a.checkpoint, &err) != CTN_OK)
         status = status_error(&err, "--resume: ");

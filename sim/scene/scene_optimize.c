@@ -169,6 +169,11 @@ static bool read_cost(source *s, const node *n, scene_cost *x)
         for (int k = 0; k < x->njoint; k++)
             nq += joint_nq(scene->links[x->joints[k]].joint.type), count += joint_nv(scene->links[x->joints[k]].joint.type);
         const int given = x->term == COST_POSTURE ? nq : count;
+        if (nq != count && v[COST_KEY_TARGET] && x->term == COST_POSTURE && v[COST_KEY_TARGET]->kind == NODE_SCALAR)
+            return bad_value(
+                s, v[COST_KEY_TARGET],
+                "expected a list of the %d numbers of `q` of these joints, as a ball's turn is four of them, found %s", nq,
+                found(v[COST_KEY_TARGET]).text);
         if (v[COST_KEY_TARGET]) x->ntarget = given, ok = read_list(s, v[COST_KEY_TARGET], given, ANY_SIGN, &x->target) && ok;
     } else ok = read_place_cost(s, n, v, x) && ok;
     x->count = count;
@@ -233,6 +238,7 @@ bool read_optimize(source *s, const node *n)
         .given = true, .iterations = 200, .tolerance = 1e-6, .rho = 1, .alphas = 16, .backward = 1, .forward = 1};
     to.at = (scene_place){n->line, n->column};
     if (!read_keys(s, n, "what is to be optimized", optimize_keys, OPTIMIZE_KEYS, v)) return false;
+    if (s->includer) return true;  // motors and joints of an included file have other numbers here; the scene itself decides
     bool ok = read_costs(s, n, v[OPTIMIZE_KEY_COST], &to);
     if (v[OPTIMIZE_KEY_METHOD]) ok = read_word(s, v[OPTIMIZE_KEY_METHOD], methods, 2, "ilqr or plancher", &to.method) && ok;
     if (v[OPTIMIZE_KEY_KNOT]) ok = read_number(s, v[OPTIMIZE_KEY_KNOT], POSITIVE, &to.knot) && ok;
@@ -244,7 +250,7 @@ bool read_optimize(source *s, const node *n)
     if (v[OPTIMIZE_KEY_FORWARD]) ok = read_whole(s, v[OPTIMIZE_KEY_FORWARD], 1, MOST_BLOCKS, &to.forward) && ok;
     ok = read_list(s, v[OPTIMIZE_KEY_GUESS], told_numbers(scene), ANY_SIGN, &to.guess) && ok;
     ok = read_control_bounds(s, v[OPTIMIZE_KEY_BOUNDS], &to) && ok;
-    if (!ok || s->includer || hopeless(s)) {  // only the scene itself decides
+    if (!ok || hopeless(s)) {
         free_optimize(&to);
         return ok;
     }
