@@ -148,7 +148,7 @@ static const struct {
      "motors: [{joint: a, type: torque}]\nduration: 1\noptimize: {cost: [{term: control, weight: 1}]}\n",
      "a joint has dry friction, which begins anew at every knot"},
     {"catena: 1\nlinks: [{name: a, joint: revolute, mass: 1, inertia: [1, 1, 1, 0, 0, 0]}]\nduration: 1\n"
-     "motors: [{joint: a, type: torque, target: {sinusoid: 1, amplitude: 1}}]\noptimize: {cost: [{term: control, "
+     "motors: [{joint: a, type: torque, target: {sinusoid: {amplitude: 1, frequency: 1}}}]\noptimize: {cost: [{term: control, "
      "weight: 1}]}\n",
      "a motor has a target that moves by itself"},
     {"catena: 1\nlinks: [{name: a, joint: ball, mass: 1, inertia: [1, 1, 1, 0, 0, 0]}]\nduration: 1\n"
