@@ -35,12 +35,9 @@ static ctn_status plan_first(mpc *m, const ctn_scene *scene, const ctn_model *mo
 {
     const plant *const p = scene_plant_of(m->plan);
     const scene_optimize *const o = &scene->optimize;
-    m->guess = calloc((size_t)(p->knots * m->nu) + 1, sizeof *m->guess);
+    m->guess = calloc((size_t)p->knots * (size_t)m->nu + 1, sizeof *m->guess);
     if (!m->guess) return fail(err, CTN_NO_MEMORY, "not enough memory for a guess");
-    for (int k = 0; k < p->knots; k++) {
-        if (o->guess) memcpy(m->guess + k * m->nu, o->guess, (size_t)m->nu * sizeof *m->guess);
-        else ctn_model_targets(model, m->guess + k * m->nu);
-    }
+    scene_plant_guess(m->plan, m->guess);
     m->bounded = scene_plant_bounds(m->plan, m->lower, m->upper);
     ilqr_config own = ilqr_default_config();
     own.alphas = o->alphas, own.rho = o->rho, own.tolerance = o->tolerance;

@@ -304,3 +304,18 @@ bool scene_plant_bounds(const scene_plant *s, double *lower, double *upper)
     }
     return any;
 }
+
+void scene_plant_guess(const scene_plant *s, double *U)
+{
+    const scene_optimize *const o = &s->scene->optimize;
+    const scene_controller *const c = &s->scene->controller;
+    int row = 0;
+    for (int k = 0; k < s->plant.knots; k++) {
+        double *const u = U + (size_t)k * (size_t)s->nu;
+        if (c->given) {  // a plan: others are refused
+            while (row + 1 < c->plan_rows && c->plan[(row + 1) * c->plan_width] <= k * s->knot * (1 + 1e-9)) row++;
+            memcpy(u, c->plan + row * c->plan_width + 1, (size_t)s->nu * sizeof *u);
+        } else if (o->guess) memcpy(u, o->guess, (size_t)s->nu * sizeof *u);
+        else ctn_model_targets(s->model, u);
+    }
+}

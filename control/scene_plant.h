@@ -25,6 +25,9 @@ costs *scene_plant_costs(const scene_plant *s);
 double scene_plant_knot(const scene_plant *s);  // s
 int scene_plant_hold(const scene_plant *s);     // steps of a knot
 
+/// What motors are told at first, U [knots][nu]: the plan that the scene plays already, or its `guess`, or the model's own targets.
+void scene_plant_guess(const scene_plant *s, double *U);
+
 /// What motors may be told: `bounds` of the scene, and their own limits: [nu] each; false: there are none.
 bool scene_plant_bounds(const scene_plant *s, double *lower, double *upper);
 

@@ -24,34 +24,13 @@ struct trajectory {
     int nq, nv, nu;
 };
 
-/// What motors are told at first: `guess`, or the plan that the scene plays, or the model's own targets.
-static double *guess_of(const trajectory *t)
-{
-    const scene_optimize *const o = &t->scene->optimize;
-    const scene_controller *const c = &t->scene->controller;
-    const int N = scene_plant_of(t->plant)->knots;
-    double *const U = calloc((size_t)N * (size_t)t->nu + 1, sizeof *U);
-    const bool plan = c->given && c->type == CONTROLLER_PLAN;
-    const int width = 1 + t->nu + (plan && c->plan_feeds ? t->nq + t->nv + t->nu * 2 * t->nv : 0);
-    int row = 0;
-    for (int k = 0; k < N && U; k++) {
-        double *const u = U + (size_t)k * (size_t)t->nu;
-        if (plan) {
-            const double time = k * scene_plant_knot(t->plant);
-            while (row + 1 < c->plan_rows && c->plan[(row + 1) * width] <= time * (1 + 1e-9)) row++;
-            memcpy(u, c->plan + row * width + 1, (size_t)t->nu * sizeof *u);
-        } else if (o->guess) memcpy(u, o->guess, (size_t)t->nu * sizeof *u);
-        else ctn_model_targets(t->model, u);
-    }
-    return U;
-}
-
 static ctn_status begin(trajectory *t, ctn_error *err)
 {
-    double *const U = guess_of(t), *const x0 = calloc((size_t)(t->nq + t->nv) + 1, sizeof *x0);
+    double *const U = calloc((size_t)trajectory_knots(t) * (size_t)t->nu + 1, sizeof *U);
+    double *const x0 = calloc((size_t)(t->nq + t->nv) + 1, sizeof *x0);
     ctn_status status = U && x0 ? CTN_OK : fail(err, CTN_NO_MEMORY, "not enough memory for a guess");
     if (status == CTN_OK) {
-        ctn_model_initial_state(t->model, x0, x0 + t->nq);
+        ctn_model_initial_state(t->model, x0, x0 + t->nq), scene_plant_guess(t->plant, U);
         status = ilqr_begin(t->solver, x0, U, err);
     }
     free(U), free(x0);

@@ -171,14 +171,6 @@ START_TEST(refused)
 }
 END_TEST
 
-/// What lies between two marks of a text from `at` on. To be freed.
-static char *between(const char *at, const char *begin, const char *end)
-{
-    const char *const from = strstr(at, begin), *const to = from ? strstr(from + strlen(begin), end) : NULL;
-    ck_assert_msg(to != NULL, "no text between '%s' and '%s'", begin, end);
-    return strndup(from + strlen(begin), (size_t)(to - from) - strlen(begin));
-}
-
 /// The scene and the first two commands of docs/trajectories.md: the pendulum stands in the end.
 START_TEST(as_documented)
 {

@@ -221,14 +221,6 @@ END_TEST
 
 // ---- docs/search.md
 
-/// What lies between two marks of a text from `at` on. To be freed.
-static char *between(const char *at, const char *begin, const char *end)
-{
-    const char *const from = strstr(at, begin), *const to = from ? strstr(from + strlen(begin), end) : NULL;
-    ck_assert_msg(to != NULL, "no text between '%s' and '%s'", begin, end);
-    return strndup(from + strlen(begin), (size_t)(to - from) - strlen(begin));
-}
-
 /// Runs a line "catena ..." of the docs, in words that have no quotes.
 static void run_line(char *line)
 {

@@ -179,3 +179,10 @@ double number(const cJSON *object, const char *path)
     ck_assert_msg(cJSON_IsNumber(item), "%s is no number", path);
     return item->valuedouble;
 }
+
+char *between(const char *at, const char *begin, const char *end)
+{
+    const char *const from = strstr(at, begin), *const to = from ? strstr(from + strlen(begin), end) : NULL;
+    ck_assert_msg(to != NULL, "no text between '%s' and '%s'", begin, end);
+    return strndup(from + strlen(begin), (size_t)(to - from) - strlen(begin));
+}

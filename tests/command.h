@@ -43,6 +43,9 @@ void leave_scratch(void);
 char *slurp(const char *path, size_t *size);
 void spit(const char *path, const char *text);
 
+/// What lies between two marks of a text from `at` on; fails the test if they are not there. To be freed.
+char *between(const char *at, const char *begin, const char *end);
+
 /// A file of the source folder; the text is overwritten by the eighth call after.
 const char *source(const char *path);
 

@@ -18,6 +18,11 @@ typedef struct {
     double tolerance;  // of the optimum
 } golden_case;
 
+#define ARM_MOTORS                                                                                                               \
+    "[{joint: iiwa_link_1, type: torque}, {joint: iiwa_link_2, type: torque}, {joint: iiwa_link_3, type: torque},\n"             \
+    "  {joint: iiwa_link_4, type: torque}, {joint: iiwa_link_5, type: torque}, {joint: iiwa_link_6, type: torque},\n"            \
+    "  {joint: iiwa_link_7, type: torque}]"
+
 static const golden_case cases[] = {
     {"pendulum-short",
      "links:\n"
@@ -59,20 +64,8 @@ static const golden_case cases[] = {
      "  - {link: body, type: thrust, point: [0, -0.175, 0], reaction: -0.0245}\n",
      {0, 1, 2, 5, 4, 3},
      1e-8},
-    {"iiwa14-reach",
-     NULL,
-     "[{joint: iiwa_link_1, type: torque}, {joint: iiwa_link_2, type: torque}, {joint: iiwa_link_3, type: torque},\n"
-     "  {joint: iiwa_link_4, type: torque}, {joint: iiwa_link_5, type: torque}, {joint: iiwa_link_6, type: torque},\n"
-     "  {joint: iiwa_link_7, type: torque}]",
-     {0, 1, 2, 3, 4, 5, 6},
-     1e-9},
-    {"iiwa14-reach-semi-implicit",
-     NULL,
-     "[{joint: iiwa_link_1, type: torque}, {joint: iiwa_link_2, type: torque}, {joint: iiwa_link_3, type: torque},\n"
-     "  {joint: iiwa_link_4, type: torque}, {joint: iiwa_link_5, type: torque}, {joint: iiwa_link_6, type: torque},\n"
-     "  {joint: iiwa_link_7, type: torque}]",
-     {0, 1, 2, 3, 4, 5, 6},
-     1e-9},
+    {"iiwa14-reach", NULL, ARM_MOTORS, {0, 1, 2, 3, 4, 5, 6}, 1e-9},
+    {"iiwa14-reach-semi-implicit", NULL, ARM_MOTORS, {0, 1, 2, 3, 4, 5, 6}, 1e-9},
 };
 enum { CASES = sizeof cases / sizeof *cases, MOST_TEXT = 20000 };
 

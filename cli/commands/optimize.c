@@ -5,11 +5,11 @@
 #include "cli/base/message.h"
 #include "cli/base/setup.h"
 #include "cli/base/stop.h"
+#include "cli/plots/optimize_table.h"
 #include "control/trajectory.h"
 #include "sim/base/clock.h"
 #include "sim/base/new_file.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,38 +57,6 @@ static int read_options(const arguments *args, asked *a)
     return EXIT_OK;
 }
 
-// ---- the table of iterations, line by line, so that what is killed can be read
-
-static FILE *open_table(const char *path, int done)
-{
-    FILE *const before = done ? fopen(path, "r") : NULL;
-    char *line = NULL, *kept = NULL;
-    size_t room = 0, length = 0;
-    while (before && getline(&line, &room, before) > 0) {  // rows of iterations that are made anew are left behind
-        char *end;
-        const long iteration = strtol(line, &end, 10);
-        if (end == line || iteration > done || !strchr(line, '\n')) continue;
-        char *const more = realloc(kept, length + strlen(line) + 1);
-        if (!more) break;
-        kept = more, strcpy(kept + length, line), length += strlen(line);
-    }
-    if (before) fclose(before);
-    FILE *const table = fopen(path, "w");
-    if (table) fputs("iteration,seconds,cost,defect,gradient,rho,alpha\n", table), fputs(kept ? kept : "", table);
-    else run_error("%s: cannot be written: %s", path, strerror(errno));
-    free(line), free(kept);
-    return table;
-}
-
-static bool add_row(FILE *table, const char *path, const ilqr_state *x, double seconds)
-{
-    fprintf(table, "%d,%.6f,%.17g,%.17g,%.17g,%.17g,%.17g\n", x->iteration, seconds, x->cost, x->defect, x->gradient, x->rho,
-            x->alpha);
-    return (!fflush(table) && !ferror(table)) || (run_error("%s: cannot be written: %s", path, strerror(errno)), false);
-}
-
-// ---- iterations
-
 static void print_iteration(const asked *a, const trajectory *t, double seconds)
 {
     const ilqr_state x = trajectory_state(t);
@@ -111,7 +79,7 @@ static int make_iterations(const asked *a, trajectory *t, FILE *table)
         if (status != CTN_OK && !stops) return engine_error(&err);
         const ilqr_state x = trajectory_state(t);
         const double now = clock_now();
-        if (x.iteration > before && !add_row(table, a->table, &x, now - began)) return EXIT_RUN;
+        if (x.iteration > before && !optimize_table_add(table, a->table, &x, now - began)) return EXIT_RUN;
         if (stops || now - saved > 1 || x.stop != ILQR_RUNS || x.iteration >= a->iterations) {
             if (trajectory_save(t, a->checkpoint, &err) != CTN_OK) return status_error(&err, ""), EXIT_RUN;
             saved = clock_now();
@@ -187,7 +155,7 @@ static int optimize_main(const arguments *args)
     }
     if (status == EXIT_OK && args->value[OPT_RESUME] && trajectory_restore(t, a.checkpoint, &err) != CTN_OK)
         status = status_error(&err, "--resume: ");
-    if (status == EXIT_OK) status = (table = open_table(a.table, trajectory_state(t).iteration)) ? EXIT_OK : EXIT_RUN;
+    if (status == EXIT_OK) status = (table = optimize_table_open(a.table, trajectory_state(t).iteration)) ? EXIT_OK : EXIT_RUN;
     if (status == EXIT_OK) status = make_iterations(&a, t, table);
     if (table) fclose(table);
     if (status == EXIT_OK) status = write_found(&a, t);

@@ -4,6 +4,7 @@
 
 #include "cli/base/inputs.h"
 #include "cli/base/message.h"
+#include "cli/plots/optimize_table.h"
 #include "cli/plots/search_table.h"
 #include "cli/plots/gnuplot.h"
 #include "cli/plots/plot.h"
@@ -34,9 +35,6 @@ typedef struct {
     bool logarithmic;                   // above, too
 } table_kind;
 
-static const char *const optimize_columns[] = {"iteration", "seconds", "cost", "defect", "gradient", "rho", "alpha"};
-enum { OPTIMIZE_COLUMNS = sizeof optimize_columns / sizeof *optimize_columns };
-
 static const table_kind kinds[] = {{.of = "search",
                                     .columns = search_table_columns,
                                     .column_count = TABLE_COLUMNS,
@@ -51,15 +49,15 @@ static const table_kind kinds[] = {{.of = "search",
                                     .above = "reward",
                                     .below = "step size"},
                                    {.of = "optimize",
-                                    .columns = optimize_columns,
-                                    .column_count = OPTIMIZE_COLUMNS,
-                                    .needed = OPTIMIZE_COLUMNS,
+                                    .columns = optimize_table_columns,
+                                    .column_count = ROW_COLUMNS,
+                                    .needed = ROW_COLUMNS,
                                     .rows = "iteration",
-                                    .numbers = {{"cost", "lw 2", 2, false},
-                                                {"defect", "lw 1 dt 3", 3, true},
-                                                {"gradient", "lw 2", 4, true},
-                                                {"alpha", "lw 1 dt 2", 6, true}},
-                                    .over = {{"iteration", 0}, {"seconds", 1}},
+                                    .numbers = {{"cost", "lw 2", ROW_COST, false},
+                                                {"defect", "lw 1 dt 3", ROW_DEFECT, true},
+                                                {"gradient", "lw 2", ROW_GRADIENT, true},
+                                                {"alpha", "lw 1 dt 2", ROW_ALPHA, true}},
+                                    .over = {{"iteration", ROW_ITERATION}, {"seconds", ROW_SECONDS}},
                                     .usual = "cost",
                                     .above = "cost",
                                     .below = "gradient, defect, alpha",

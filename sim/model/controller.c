@@ -95,10 +95,9 @@ static void look_for(const scene_controller *s, model_controller *c)
     }
 }
 
-static bool copy_plan(const ctn_model *m, const scene_controller *s, model_controller *c)
+static bool copy_plan(const scene_controller *s, model_controller *c)
 {
-    c->plan_rows = s->plan_rows, c->feeds = s->plan_feeds;
-    c->plan_width = 1 + c->outputs + (c->feeds ? m->nq + m->nv + c->outputs * 2 * m->nv : 0);
+    c->plan_rows = s->plan_rows, c->plan_width = s->plan_width, c->feeds = s->plan_feeds;
     const size_t size = (size_t)c->plan_rows * (size_t)c->plan_width * sizeof *c->plan;
     c->plan = malloc(size);
     if (c->plan) memcpy(c->plan, s->plan, size);
@@ -129,7 +128,7 @@ bool compile_controller(ctn_model *m, const ctn_scene *scene)
     list_outputs(m, s, c), list_inputs(m, s, c);
     c->clock = s->clock, c->inputs = c->sensors + (c->clock > 0 ? CLOCK_NUMBERS : 0);
     if (c->legs) list_legs(m, s, c);
-    if (s->type == CONTROLLER_PLAN && !copy_plan(m, s, c)) return false;
+    if (s->type == CONTROLLER_PLAN && !copy_plan(s, c)) return false;
     network *const net = &c->net;
     *net = (network){.inputs = c->inputs, .bounded = c->type == CONTROLLER_TANH};
     for (int l = 0; l < 2 && s->hidden[l]; l++) net->width[net->layers++] = s->hidden[l];

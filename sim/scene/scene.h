@@ -210,9 +210,9 @@ typedef struct scene_controller {
     double *scale;            // [nsensor], that they are divided by
     double clock;             // Hz, of two more inputs; 0: there are none
     int hidden[2];            // widths of layers; 0: there is none
-    int plan_rows;            // of a plan
+    int plan_rows, plan_width;  // of a plan
     bool plan_feeds;          // it has states and gains
-    double *plan;             // [plan_rows][1 + nu, with gains and nq + nv + nu 2 nv], s first
+    double *plan;             // [plan_rows][plan_width]: s, [nu], and with gains [nq], [nv], [nu][2 nv]
     double *parameters;       // NULL: they are not given
     scene_place at, found;    // where it begins; where its parameters do, line 0: nowhere
 } scene_controller;

@@ -352,8 +352,8 @@ int scene_controller_parameters(const ctn_scene *scene, const scene_controller *
 }
 
 /// Columns prefix0 .. of a table, from `at` of each row on.
-static bool take_columns(source *s, const node *n, const scene_table *t, scene_controller *to, int width, const char *prefix,
-                         int rows, int columns, int *at)
+static bool take_columns(source *s, const node *n, const scene_table *t, scene_controller *to, const char *prefix, int rows,
+                         int columns, int *at)
 {
     for (int i = 0; i < rows; i++)
         for (int j = 0; j < columns; j++, ++*at) {
@@ -363,7 +363,7 @@ static bool take_columns(source *s, const node *n, const scene_table *t, scene_c
             const int column = table_column(t, name);
             if (column < 0) return bad_value(s, n, "the table has no column `%s`, which this scene needs", name);
             for (int k = 0; k < t->rows; k++)
-                to->plan[k * width + *at] = t->numbers[(size_t)column * (size_t)t->rows + (size_t)k];
+                to->plan[k * to->plan_width + *at] = t->numbers[(size_t)column * (size_t)t->rows + (size_t)k];
         }
     return true;
 }
@@ -378,16 +378,15 @@ static bool read_plan_table(source *s, const node *n, scene_controller *to)
     for (int l = 0; l < scene->nlink; l++) nq += joint_nq(scene->links[l].joint.type), nv += joint_nv(scene->links[l].joint.type);
     for (int k = 0; k < scene->nmotor; k++) nu += scene->motors[k].told;
     to->plan_rows = t->rows, to->plan_feeds = table_column(t, "K0_0") >= 0;
-    const int width = 1 + nu + (to->plan_feeds ? nq + nv + nu * 2 * nv : 0);
+    const int width = to->plan_width = 1 + nu + (to->plan_feeds ? nq + nv + nu * 2 * nv : 0);
     to->plan = reader_alloc(s->r, (size_t)t->rows * (size_t)width * sizeof *to->plan);
     if (!to->plan) return false;
     const int time = table_column(t, "time");
     for (int k = 0; k < t->rows; k++) to->plan[k * width] = t->numbers[(size_t)time * (size_t)t->rows + (size_t)k];
     to->every = to->plan[width] - to->plan[0];
-    return take_columns(s, n, t, to, width, "u", 1, nu, &at) &&
-           (!to->plan_feeds ||
-            (take_columns(s, n, t, to, width, "q", 1, nq, &at) && take_columns(s, n, t, to, width, "v", 1, nv, &at) &&
-             take_columns(s, n, t, to, width, "K", nu, 2 * nv, &at)));
+    return take_columns(s, n, t, to, "u", 1, nu, &at) &&
+           (!to->plan_feeds || (take_columns(s, n, t, to, "q", 1, nq, &at) && take_columns(s, n, t, to, "v", 1, nv, &at) &&
+                                take_columns(s, n, t, to, "K", nu, 2 * nv, &at)));
 }
 
 bool read_controller(source *s, const node *n)

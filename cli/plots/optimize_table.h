@@ -1,0 +1,18 @@
+/// The table that an optimization leaves beside its scene: a row an iteration, which `catena plot` draws.
+#ifndef CATENA_CLI_OPTIMIZE_TABLE_H
+#define CATENA_CLI_OPTIMIZE_TABLE_H
+
+#include "control/ilqr.h"
+
+#include <stdio.h>
+
+enum { ROW_ITERATION, ROW_SECONDS, ROW_COST, ROW_DEFECT, ROW_GRADIENT, ROW_RHO, ROW_ALPHA, ROW_COLUMNS };
+extern const char *const optimize_table_columns[ROW_COLUMNS];
+
+/// As row_table_open (cli/base/row_table.h).
+FILE *optimize_table_open(const char *path, long done);
+
+/// Adds an iteration. False: it could not be written, which was printed.
+bool optimize_table_add(FILE *table, const char *path, const ilqr_state *x, double seconds);
+
+#endif
