@@ -47,9 +47,10 @@ static size_t deal(ilqr *s)
                 {&s->tried_U, alphas * N * m},
                 {&s->tried_d, alphas * M * n},
                 {&s->x, points * nx},
-                {&s->u, points * m + m},
-                {&s->next, points * nx},
+                {&s->u, m},
                 {&s->each, N + 1},
+                {&s->lanes, (points + MOST_APART) * (2 * (nx + n) + m)},
+                {&s->alpha, points + MOST_APART},
                 {&s->work, ilqr_knot_work(p->n, p->m) + 2 * n + m}};
     size_t sum = 0;
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
@@ -75,12 +76,12 @@ ilqr *ilqr_open(const plant *p, const ilqr_config *cfg, ctn_error *err)
         return fail(err, CTN_BAD_ARGUMENT, "expected 1 to %d alphas, and a rho and tolerance of 0 or more", MOST_ALPHAS), NULL;
     ilqr *const s = calloc(1, sizeof *s);
     if (!s) return fail(err, CTN_NO_MEMORY, "not enough memory for a trajectory"), NULL;
-    s->plant = p, s->cfg = *cfg;
+    s->plant = p, s->cfg = *cfg, s->sweeps = ilqr_sweeps();
     const size_t bytes = deal(s), points = (size_t)p->most;
     s->memory = calloc(1, bytes + 64);
     s->knot = calloc(points + 1, sizeof *s->knot), s->whose = calloc(points + 1, sizeof *s->whose);
-    s->good = calloc(points + 1, sizeof *s->good), s->knots = calloc((size_t)p->knots + 1, sizeof *s->knots);
-    if (!s->memory || !s->knot || !s->whose || !s->good || !s->knots) {
+    s->lost = calloc(points + 1, sizeof *s->lost), s->knots = calloc((size_t)p->knots + 1, sizeof *s->knots);
+    if (!s->memory || !s->knot || !s->whose || !s->lost || !s->knots) {
         ilqr_close(s);
         return fail(err, CTN_NO_MEMORY, "not enough memory for a horizon of %d knots, which takes %.0f MB", p->knots,
                     (double)bytes / 1e6),
@@ -103,7 +104,7 @@ ilqr *ilqr_open(const plant *p, const ilqr_config *cfg, ctn_error *err)
 void ilqr_close(ilqr *s)
 {
     if (!s) return;
-    free(s->memory), free(s->knot), free(s->whose), free(s->good), free(s->knots);
+    free(s->memory), free(s->knot), free(s->whose), free(s->lost), free(s->knots);
     free(s);
 }
 
@@ -129,26 +130,74 @@ static double cost_of(ilqr *s)
     return sum;
 }
 
-/// Block by block from the states at their starts.
-static ctn_status roll_out(ilqr *s, ctn_error *err)
+/// A roll-out of blocks, in the place of the states that were there.
+typedef struct {
+    ilqr *s;
+    int from;      // the block that is the first point
+    bool follows;  // with the gains, of what differs from those states
+} rolling;
+
+/// Points have come to where they are.
+static void roll_on(void *whose, int first, int count, int apart, int step, const double *x, const bool *good, double *u)
+{
+    const rolling *const r = whose;
+    ilqr *const s = r->s;
+    const plant *const p = s->plant;
+    const int N = p->knots, n = p->n, m = p->m, nx = p->nx;
+    for (int l = 0; l < count; l++) {
+        const int at = first + l, k = s->knot[at] + step, end = block_at(N, s->cfg.forward, r->from + at + 1);
+        double *const own = s->lanes + (size_t)at * (size_t)(2 * (nx + n) + m), *const dx = own + nx;
+        for (int j = 0; j < m && u; j++) u[j * apart + l] = 0;  // for those that are beyond their block
+        if (!good[l] && s->whose[at] < 0 && k <= end) s->whose[at] = k - 1;
+        if (!good[l] || k > end) continue;
+        for (int j = 0; j < nx; j++) own[j] = x[j * apart + l];
+        double *const X = ilqr_row(s->X, k, nx), *const U = ilqr_row(s->U, k, m);
+        if (k == end && k < N) {
+            p->difference(p->context, X, own, ilqr_row(s->d, k - 1, n));
+            continue;
+        }
+        if (r->follows && k < N) {
+            p->difference(p->context, X, own, dx), matrix_multiply(m, n, 1, 1, ilqr_row(s->K, k, m * n), dx, U);
+            for (int j = 0; j < m && s->lower; j++) U[j] = fmin(fmax(U[j], s->lower[j]), s->upper[j]);
+        }
+        memcpy(X, own, (size_t)nx * sizeof *own);
+        for (int j = 0; j < m && u && k < N; j++) u[j * apart + l] = U[j];
+    }
+}
+
+/// All blocks from where they start; the first one from x0. *fails: the first knot that is not lived through, N: there is none.
+static ctn_status roll_out(ilqr *s, const double *x0, bool follows, int *fails, ctn_error *err)
 {
     const plant *const p = s->plant;
-    const int N = p->knots;
+    const int N = p->knots, M = s->cfg.forward, nx = p->nx;
     memset(s->d, 0, (size_t)(N * p->n) * sizeof *s->d);
-    for (int b = 0; b < s->cfg.forward; b++)
-        for (int k = block_at(N, s->cfg.forward, b); k < block_at(N, s->cfg.forward, b + 1); k++) {
-            const ctn_status status =
-                p->step(p->context, 1, &k, ilqr_row(s->X, k, p->nx), ilqr_row(s->U, k, p->m), s->next, s->good, err);
-            if (status != CTN_OK) return status;
-            if (!s->good[0])
-                return fail(err, CTN_FROZEN,
-                            "the guess does not live through knot %d; take another `guess` in `optimize`, or a smaller dt", k);
-            if (k + 1 < block_at(N, s->cfg.forward, b + 1) || k + 1 == N)
-                memcpy(ilqr_row(s->X, k + 1, p->nx), s->next, (size_t)p->nx * sizeof *s->X);
-            else p->difference(p->context, ilqr_row(s->X, k + 1, p->nx), s->next, ilqr_row(s->d, k, p->n));
+    s->linear = false, *fails = N;
+    for (int from = 0, count; from < M; from += count) {
+        int longest = 0;
+        count = M - from < p->most ? M - from : p->most;
+        for (int i = 0; i < count; i++) {
+            const int k = block_at(N, M, from + i), length = block_at(N, M, from + i + 1) - k;
+            s->knot[i] = k, s->whose[i] = -1, longest = length > longest ? length : longest;
+            memcpy(ilqr_row(s->x, i, nx), k ? ilqr_row(s->X, k, nx) : x0, (size_t)nx * sizeof *x0);
         }
-    s->linear = false;
+        const ctn_status status = p->play(p->context, count, s->knot, s->x, longest, roll_on, &(rolling){s, from, follows}, err);
+        if (status != CTN_OK) return status;
+        for (int i = 0; i < count; i++)
+            if (s->whose[i] >= 0 && s->whose[i] < *fails) *fails = s->whose[i];
+    }
     s->state.cost = cost_of(s), s->state.defect = largest_defect(s);
+    return CTN_OK;
+}
+
+/// Of a guess.
+static ctn_status try_guess(ilqr *s, ctn_error *err)
+{
+    int fails;
+    const ctn_status status = roll_out(s, s->X, false, &fails, err);
+    if (status != CTN_OK) return status;
+    if (fails < s->plant->knots)
+        return fail(err, CTN_FROZEN,
+                    "the guess does not live through knot %d; take another `guess` in `optimize`, or a smaller dt", fails);
     return isfinite(s->state.cost)
                ? CTN_OK
                : fail(err, CTN_FROZEN, "what the guess costs is not finite; take another `guess` in `optimize`, or a smaller dt");
@@ -169,7 +218,7 @@ ctn_status ilqr_begin_from(ilqr *s, const double *X, const double *U, ctn_error 
 {
     begin(s, U);
     memcpy(s->X, X, (size_t)((s->plant->knots + 1) * s->plant->nx) * sizeof *X);
-    return roll_out(s, err);
+    return try_guess(s, err);
 }
 
 ctn_status ilqr_begin(ilqr *s, const double *x0, const double *U, ctn_error *err)
@@ -178,7 +227,7 @@ ctn_status ilqr_begin(ilqr *s, const double *x0, const double *U, ctn_error *err
     begin(s, U);
     memcpy(s->X, x0, (size_t)s->plant->nx * sizeof *x0);
     s->cfg.forward = 1;
-    const ctn_status status = roll_out(s, err);
+    const ctn_status status = try_guess(s, err);
     s->cfg.forward = forward;
     return status;
 }
@@ -308,25 +357,18 @@ ctn_status ilqr_step(ilqr *s, ctn_error *err)
 ctn_status ilqr_shift(ilqr *s, const double *x0, ctn_error *err)
 {
     const plant *const p = s->plant;
-    const int N = p->knots, m = p->m, n = p->n, nx = p->nx;
+    const int N = p->knots, m = p->m, n = p->n, forward = s->cfg.forward;
     memmove(s->U, s->U + m, (size_t)((N - 1) * m) * sizeof *s->U);
     memmove(s->K, s->K + m * n, (size_t)((N - 1) * m * n) * sizeof *s->K);
-    memmove(s->X, s->X + nx, (size_t)(N * nx) * sizeof *s->X);
-    double *const x = s->next, *const dx = s->work;  // what was planned stays in X until it is passed
-    memcpy(x, x0, (size_t)nx * sizeof *x);
-    for (int k = 0; k < N; k++) {
-        double *const u = ilqr_row(s->U, k, m);
-        p->difference(p->context, ilqr_row(s->X, k, nx), x, dx), matrix_multiply(m, n, 1, 1, ilqr_row(s->K, k, m * n), dx, u);
-        for (int i = 0; i < m && s->lower; i++) u[i] = fmin(fmax(u[i], s->lower[i]), s->upper[i]);
-        memcpy(ilqr_row(s->X, k, nx), x, (size_t)nx * sizeof *x);
-        const ctn_status status = p->step(p->context, 1, &k, ilqr_row(s->X, k, nx), u, x, s->good, err);
-        if (status != CTN_OK) return status;
-        if (!s->good[0]) return fail(err, CTN_FROZEN, "knot %d cannot be stepped from", k);
-    }
-    memcpy(ilqr_row(s->X, N, nx), x, (size_t)nx * sizeof *x);
-    memset(s->d, 0, (size_t)(N * n) * sizeof *s->d);
-    s->state = (ilqr_state){.rho = s->state.rho, .cost = cost_of(s)};
-    s->linear = s->valued = false;
+    memmove(s->X, s->X + p->nx, (size_t)(N * p->nx) * sizeof *s->X);
+    int fails;
+    s->cfg.forward = 1;
+    const ctn_status status = roll_out(s, x0, true, &fails, err);
+    s->cfg.forward = forward;
+    if (status != CTN_OK) return status;
+    if (fails < N) return fail(err, CTN_FROZEN, "knot %d cannot be stepped from", fails);
+    s->state = (ilqr_state){.rho = s->state.rho, .cost = s->state.cost};
+    s->valued = false;
     return isfinite(s->state.cost) ? CTN_OK : fail(err, CTN_FROZEN, "what the plan costs is not finite");
 }
 

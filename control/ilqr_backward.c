@@ -9,58 +9,58 @@
 /// which is right in neither convention; their program has these.)
 #include "control/ilqr_parts.h"
 #include "sim/base/matrix.h"
+#include "sim/engine/engine.h"
 
+#include <stdint.h>
 #include <string.h>
 
-/// Matrices of a knot. Rows are padded: `n`, `m` and `c` = n + m apart.
-typedef struct {
-    int n, m, c;
-    double *AB, *PAB, *H;              // [n][c], [n][c], [c][c]
-    double *side, *right, *T, *P, *K;  // Q~_ux, its solution, Q_uu K + Q_ux: [m][n]; [n][n], [m][n]
-    double *Quu, *G, *f;               // [m][m], not padded
-    double *Qu, *w, *lo, *hi, *g, *dx, *flat;
-    int *free;
-} knot_room;
+/// Multiples of a tile, so that every array begins where a vector may.
+static size_t rounded(size_t x) { return (x + TILE - 1) / TILE * TILE; }
 
-size_t ilqr_knot_work(int n, int m)
+/// Arrays of a knot, out of x; NULL: only counts.
+static size_t deal_room(knot_room *r, double *x)
 {
-    const size_t a = (size_t)padded(n), b = (size_t)padded(m), c = (size_t)padded(n + m), most = a > b ? a : b;
-    return 2 * most * c + c * c + 4 * b * a + a * a + 3 * b * b + 2 * b * a + 12 * b + 2 * a;
+    const size_t n = (size_t)r->n, m = (size_t)r->m, a = (size_t)r->a, c = (size_t)r->c, e = (size_t)r->e;
+    const struct {
+        double **to;
+        size_t size;
+    } rows[] = {{&r->P, n * a}, {&r->s, a},     {&r->AB, n * c}, {&r->PAB, n * c},     {&r->w, a},
+                {&r->Q, c},     {&r->U, m * c}, {&r->V, m * c},  {&r->R, m * e},       {&r->T, m * a},
+                {&r->f, m},     {&r->kappa, m}, {&r->G, m * m},  {&r->L, m * m},       {&r->lo, m},
+                {&r->hi, m},    {&r->g, m},     {&r->dx, 2 * m}, {&r->flat, 2 * m * n}};
+    size_t sum = 0;
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        if (x) *rows[k].to = x + sum;
+        sum += rounded(rows[k].size + 1);
+    }
+    if (x) r->K = r->R, r->free = (int *)(void *)(x + sum);
+    return sum + m;
 }
 
-static knot_room room_in(double *x, int n, int m)
+static knot_room room_of(int n, int m, double *x)
 {
-    const int a = padded(n), b = padded(m), c = padded(n + m), most = a > b ? a : b;
-    knot_room r = {.n = a, .m = b, .c = c, .AB = x};
-    r.PAB = r.AB + most * c, r.H = r.PAB + most * c, r.side = r.H + c * c, r.right = r.side + b * a, r.T = r.right + b * a;
-    r.K = r.T + b * a, r.P = r.K + b * a, r.Quu = r.P + a * a, r.G = r.Quu + b * b, r.f = r.G + b * b, r.flat = r.f + b * b;
-    r.Qu = r.flat + 2 * b * a, r.w = r.Qu + b, r.lo = r.w + 2 * a, r.hi = r.lo + b, r.g = r.hi + b, r.dx = r.g + 2 * b;
-    r.free = (int *)(void *)(r.dx + 4 * b);
+    knot_room r = {.n = n, .m = m};
+    r.a = (int)rounded((size_t)n), r.c = (int)rounded((size_t)(n + m)), r.e = (int)rounded((size_t)(n + 1));
+    if (x) deal_room(&r, (double *)(((uintptr_t)x + 63) / 64 * 64));
     return r;
 }
 
-/// Copies [rows][cols] between arrays whose rows are so far apart.
-INTO_CALLER void copy_rows(int rows, int cols, const double *from, int apart, double *to, int to_apart)
+size_t ilqr_knot_work(int n, int m)
 {
-    for (int i = 0; i < rows; i++)
-        for (int j = 0; j < cols; j++) to[i * to_apart + j] = from[i * apart + j];
+    knot_room r = room_of(n, m, NULL);
+    return deal_room(&r, NULL) + TILE;
 }
 
-/// B [m][n], rows padded, becomes (L L')^-1 B.
-INTO_CALLER void solve_rows(int m, const double *restrict L, double *restrict B, int stride)
+const sweep_kernels *ilqr_sweeps(void)
 {
-    for (int j = 0; j < stride; j += COLUMNS) {
-        for (int i = 0; i < m; i++) {
-            columns sum = columns_at(B + i * stride + j);
-            for (int k = 0; k < i; k++) sum -= L[i * m + k] * columns_at(B + k * stride + j);
-            put_columns(B + i * stride + j, sum / L[i * m + i]);
-        }
-        for (int i = m - 1; i >= 0; i--) {
-            columns sum = columns_at(B + i * stride + j);
-            for (int k = i + 1; k < m; k++) sum -= L[k * m + i] * columns_at(B + k * stride + j);
-            put_columns(B + i * stride + j, sum / L[i * m + i]);
-        }
-    }
+    const ctn_engine *const engine = engine_find(NULL, 2, NULL);
+#ifdef CATENA_X86
+    if (engine == &engine_avx512) return &sweep_avx512;
+    if (engine == &engine_avx2) return &sweep_avx2;
+    if (engine == &engine_scalar_fma) return &sweep_scalar_fma;
+#endif
+    (void)engine;
+    return &sweep_scalar;
 }
 
 /// kappa minimises 1/2 k'G k + Q_u'k within bounds, by projected Newton steps; gains of controls that stay at a bound are 0.
@@ -68,28 +68,29 @@ INTO_CALLER void solve_rows(int m, const double *restrict L, double *restrict B,
 static bool bounded_gains(int m, int n, const knot_room *r, const double *side, double *kappa, double *K)
 {
     enum { MOST = 100 };
+    const double *const Qu = r->Q + r->n;
     for (int i = 0; i < m; i++) kappa[i] = fmin(fmax(0, r->lo[i]), r->hi[i]);
     int count = 0;
     for (int turn = 0; turn < MOST; turn++) {
         double size = 0;
         count = 0;
         for (int i = 0; i < m; i++) {
-            double g = r->Qu[i];
+            double g = Qu[i];
             for (int j = 0; j < m; j++) g += r->G[i * m + j] * kappa[j];
             r->g[i] = g;
             const bool held = (kappa[i] <= r->lo[i] && g > 0) || (kappa[i] >= r->hi[i] && g < 0);
             if (!held) r->free[count++] = i, size = fmax(size, fabs(g));
         }
         for (int i = 0; i < count; i++)
-            for (int j = 0; j < count; j++) r->f[i * count + j] = r->G[r->free[i] * m + r->free[j]];
-        if (count && !matrix_cholesky(count, r->f)) return false;
+            for (int j = 0; j < count; j++) r->L[i * count + j] = r->G[r->free[i] * m + r->free[j]];
+        if (count && !matrix_cholesky(count, r->L)) return false;
         for (int i = 0; i < count; i++) r->dx[i] = -r->g[r->free[i]];
-        if (count) matrix_cholesky_solve(count, 1, r->f, r->dx);
+        if (count) matrix_cholesky_solve(count, 1, r->L, r->dx);
         double scale = 0;
-        for (int i = 0; i < m; i++) scale = fmax(scale, fabs(r->Qu[i]));
+        for (int i = 0; i < m; i++) scale = fmax(scale, fabs(Qu[i]));
         if (size <= 1e-14 * scale) break;
         double length = 1, before = 0, trial[2] = {0};  // 1/2 k'G k + Q_u'k falls along the projected arc [Bertsekas 1982]
-        for (int i = 0; i < m; i++) before += 0.5 * kappa[i] * (r->g[i] + r->Qu[i]);
+        for (int i = 0; i < m; i++) before += 0.5 * kappa[i] * (r->g[i] + Qu[i]);
         double *const at = r->dx + m;
         bool falls = false;
         for (int halvings = 0; halvings < 40 && !falls; halvings++, length *= 0.5) {
@@ -102,7 +103,7 @@ static bool bounded_gains(int m, int n, const knot_room *r, const double *side, 
             for (int i = 0; i < m; i++) {
                 double g = 0;
                 for (int j = 0; j < m; j++) g += r->G[i * m + j] * at[j];
-                value += at[i] * (0.5 * g + r->Qu[i]), slope += r->g[i] * (at[i] - kappa[i]);
+                value += at[i] * (0.5 * g + Qu[i]), slope += r->g[i] * (at[i] - kappa[i]);
             }
             falls = value <= before + 0.1 * slope && slope < 0;
             trial[0] = value, trial[1] = slope;
@@ -115,7 +116,7 @@ static bool bounded_gains(int m, int n, const knot_room *r, const double *side, 
     memset(K, 0, (size_t)(m * n) * sizeof *K);
     for (int i = 0; i < count; i++)
         for (int j = 0; j < n; j++) r->flat[i * n + j] = side[r->free[i] * n + j];
-    if (count) matrix_cholesky_solve(count, n, r->f, r->flat);
+    if (count) matrix_cholesky_solve(count, n, r->L, r->flat);
     for (int i = 0; i < count; i++)
         for (int j = 0; j < n; j++) K[r->free[i] * n + j] = -r->flat[i * n + j];
     return true;
@@ -135,93 +136,100 @@ typedef struct {
     double gradient, part;
 } largest;
 
-/// Knot k, from the value P1, s1 behind it. false: no minimum.
-FOR_ALL_WIDTHS static bool back_over(ilqr *s, int k, const double *P1, const double *s1, const knot_room *r, largest *most)
+/// Adds what the knot itself costs by u, and by u and x, to rows of [Q_ux Q_uu].
+static void add_costs(const ilqr *s, int k, const knot_room *r, double *U)
 {
-    const plant *const p = s->plant;
-    const int n = p->n, m = p->m, c = n + m;
-    const double *const A = ilqr_row(s->A, k, n * n), *const B = ilqr_row(s->B, k, n * m), *const d = ilqr_row(s->d, k, n);
-    double *const K = ilqr_row(s->K, k, m * n), *const kappa = ilqr_row(s->kappa, k, m), *const P0 = ilqr_row(s->P, k, n * n),
-                  *const s0 = ilqr_row(s->s, k, n), rho = s->state.rho;
-    copy_rows(n, n, A, n, r->AB, r->c), copy_rows(n, m, B, m, r->AB + n, r->c);
-    memset(r->PAB, 0, (size_t)(n * r->c) * sizeof *r->PAB), memset(r->H, 0, (size_t)(c * r->c) * sizeof *r->H);
-    matrix_product(n, n, c, P1, n, 1, r->AB, r->PAB, r->c), matrix_product(c, n, c, r->AB, 1, r->c, r->PAB, r->H, r->c);
-    memcpy(r->w, s1, (size_t)n * sizeof *r->w), matrix_multiply(n, n, 1, 1, P1, d, r->w);
-    memcpy(s0, ilqr_row(s->costs.x, k, n), (size_t)n * sizeof *s0), matrix_transposed(n, n, 1, A, r->w, s0);
-    memset(r->Qu, 0, (size_t)m * sizeof *r->Qu), matrix_transposed(n, m, 1, B, r->w, r->Qu);
+    const int n = r->n, m = r->m;
+    const double *const ux = ilqr_row(s->costs.ux, k, m * n), *const uu = ilqr_row(s->costs.uu, k, m * m);
     for (int i = 0; i < m; i++) {
-        const double l = ilqr_row(s->costs.u, k, m)[i];
-        most->part = fmax(most->part, fmax(fabs(l), fabs(r->Qu[i])));
-        r->Qu[i] += l;
-        most->gradient = fmax(most->gradient, push(s, k, i, r->Qu[i]));
+        for (int j = 0; j < n; j++) U[i * r->c + j] += ux[i * n + j];
+        for (int j = 0; j < m; j++) U[i * r->c + n + j] += uu[i * m + j];
     }
-    const double *const xx = ilqr_row(s->costs.xx, k, n * n), *const ux = ilqr_row(s->costs.ux, k, m * n),
-                        *const uu = ilqr_row(s->costs.uu, k, m * m);
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < n; j++) r->P[i * r->n + j] = xx[i * n + j] + r->H[i * r->c + j];
-    double *const Qux = r->T;  // then Q_uu K + Q_ux
-    for (int i = 0; i < m; i++) {
-        for (int j = 0; j < n; j++) Qux[i * r->n + j] = ux[i * n + j] + r->H[(n + i) * r->c + j];
-        for (int j = 0; j < m; j++) r->Quu[i * m + j] = uu[i * m + j] + r->H[(n + i) * r->c + n + j];
-    }
-    memcpy(r->G, r->Quu, (size_t)(m * m) * sizeof *r->G), memcpy(r->side, Qux, (size_t)(m * r->n) * sizeof *r->side);
-    if (rho > 0) {
-        memset(r->PAB, 0, (size_t)(m * r->c) * sizeof *r->PAB);
-        matrix_product(m, n, c, r->AB + n, 1, r->c, r->AB, r->PAB, r->c);  // B'[A B]
-        for (int i = 0; i < m; i++) {
-            for (int j = 0; j < n; j++) r->side[i * r->n + j] += rho * r->PAB[i * r->c + j];
-            for (int j = 0; j < m; j++) r->G[i * m + j] += rho * r->PAB[i * r->c + n + j];
-        }
-    }
+}
+
+/// kappa and K, also in r. false: no minimum.
+static bool find_gains(ilqr *s, int k, const knot_room *r)
+{
+    const int n = r->n, m = r->m;
+    double *const K = ilqr_row(s->K, k, m * n), *const kappa = ilqr_row(s->kappa, k, m);
+    for (int i = 0; i < m; i++) memcpy(r->G + i * m, r->V + i * r->c + n, (size_t)m * sizeof *r->G);
     if (s->lower) {
         const double *const u = ilqr_row(s->U, k, m);
-        for (int i = 0; i < m; i++) r->lo[i] = s->lower[i] - u[i], r->hi[i] = s->upper[i] - u[i];
-        double *const side = r->flat + r->m * r->n;
-        copy_rows(m, n, r->side, r->n, side, n);
+        double *const side = r->flat + m * n;
+        for (int i = 0; i < m; i++) {
+            r->lo[i] = s->lower[i] - u[i], r->hi[i] = s->upper[i] - u[i];
+            memcpy(side + i * n, r->V + i * r->c, (size_t)n * sizeof *side);
+        }
         if (!bounded_gains(m, n, r, side, kappa, K)) return false;
-        copy_rows(m, n, K, n, r->K, r->n);
-    } else {
-        if (!matrix_cholesky(m, r->G)) return false;
-        for (int i = 0; i < m; i++) kappa[i] = -r->Qu[i];
-        for (int i = 0; i < m * r->n; i++) r->K[i] = -r->side[i];
-        matrix_cholesky_solve(m, 1, r->G, kappa), solve_rows(m, r->G, r->K, r->n);
-        copy_rows(m, n, r->K, r->n, K, n);
+        for (int i = 0; i < m; i++) memcpy(r->K + i * r->e, K + i * n, (size_t)n * sizeof *K), r->kappa[i] = kappa[i];
+        return true;
     }
-    double *const f = r->g;  // Q_uu kappa
-    memset(f, 0, (size_t)m * sizeof *f), matrix_multiply(m, m, 1, 1, r->Quu, kappa, f);
+    memcpy(r->L, r->G, (size_t)(m * m) * sizeof *r->L);
+    if (!matrix_cholesky(m, r->L)) return false;
     for (int i = 0; i < m; i++) {
-        s->linear_gain += kappa[i] * r->Qu[i], s->quadratic_gain += 0.5 * kappa[i] * f[i];
-        f[i] += r->Qu[i];
+        r->L[i * m + i] = 1 / r->L[i * m + i];
+        for (int j = 0; j < n; j++) r->R[i * r->e + j] = -r->V[i * r->c + j];
+        r->R[i * r->e + n] = -r->Q[n + i];
     }
-    for (int i = 0; i < m; i++)
-        for (int j = 0; j < n; j++) s0[j] += K[i * n + j] * f[i];
-    for (int i = 0; i < m; i++)
-        for (int j = 0; j < n; j++) s0[j] += Qux[i * r->n + j] * kappa[i];
-    matrix_product(n, m, n, Qux, 1, r->n, r->K, r->P, r->n);  // Q_ux'K
-    matrix_product(m, m, n, r->Quu, m, 1, r->K, r->T, r->n);
-    matrix_product(n, m, n, r->K, 1, r->n, r->T, r->P, r->n);  // K'(Q_uu K + Q_ux)
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < n; j++) P0[i * n + j] = 0.5 * (r->P[i * r->n + j] + r->P[j * r->n + i]);
+    s->sweeps->solve(r, r->L, r->R);
+    for (int i = 0; i < m; i++) {
+        memcpy(K + i * n, r->R + i * r->e, (size_t)n * sizeof *K);
+        kappa[i] = r->kappa[i] = r->R[i * r->e + n];
+    }
     return true;
+}
+
+/// Knot k, from the value behind it in r, to that before it. false: no minimum.
+static bool back_over(ilqr *s, int k, const knot_room *r, largest *most)
+{
+    const int n = r->n, m = r->m;
+    double *const lx = ilqr_row(s->costs.x, k, n), *const lu = ilqr_row(s->costs.u, k, m);
+    memcpy(r->w, r->s, (size_t)n * sizeof *r->w);
+    s->sweeps->front(r, ilqr_row(s->A, k, n * n), ilqr_row(s->B, k, n * m), ilqr_row(s->d, k, n), s->state.rho);
+    add_costs(s, k, r, r->U), add_costs(s, k, r, r->V);
+    for (int i = 0; i < m; i++) {
+        double *const Qu = r->Q + n + i;
+        most->part = fmax(most->part, fmax(fabs(lu[i]), fabs(*Qu)));
+        *Qu += lu[i];
+        most->gradient = fmax(most->gradient, push(s, k, i, *Qu));
+    }
+    if (!find_gains(s, k, r)) return false;
+    for (int i = 0; i < m; i++) {
+        const double *const Quu = r->U + i * r->c + n, Qu = r->Q[n + i];
+        double sum = 0;
+        for (int j = 0; j < m; j++) sum += Quu[j] * r->kappa[j];
+        s->linear_gain += r->kappa[i] * Qu, s->quadratic_gain += 0.5 * r->kappa[i] * sum;
+        r->f[i] = sum + Qu;
+    }
+    for (int i = 0; i < n; i++) r->s[i] = lx[i] + r->Q[i];
+    s->sweeps->value(r, ilqr_row(s->costs.xx, k, n * n));
+    memcpy(ilqr_row(s->s, k, n), r->s, (size_t)n * sizeof *r->s);
+    for (int i = 0; i < n; i++) memcpy(ilqr_row(s->P, k, n * n) + i * n, r->P + i * r->a, (size_t)n * sizeof *r->P);
+    return true;
+}
+
+/// The value at the end of a block.
+static void begin_value(const knot_room *r, const double *P, const double *s)
+{
+    for (int i = 0; i < r->n; i++) memcpy(r->P + i * r->a, P + i * r->n, (size_t)r->n * sizeof *P);
+    memcpy(r->s, s, (size_t)r->n * sizeof *s);
 }
 
 bool ilqr_backward(ilqr *s, int blocks)
 {
     const plant *const p = s->plant;
     const int N = p->knots, n = p->n;
-    const knot_room r = room_in(s->work, n, p->m);
+    const knot_room r = room_of(n, p->m, s->work);
     largest most = {0};
     s->linear_gain = s->quadratic_gain = 0;
     memcpy(ilqr_row(s->P, N, n * n), ilqr_row(s->costs.xx, N, n * n), (size_t)(n * n) * sizeof(double));
     memcpy(ilqr_row(s->s, N, n), ilqr_row(s->costs.x, N, n), (size_t)n * sizeof(double));
     for (int b = 0; b < blocks; b++) {
         const int end = block_at(N, blocks, b + 1);
-        const double *P1 = end < N ? ilqr_row(s->end_P, b, n * n) : ilqr_row(s->P, N, n * n),
-                     *s1 = end < N ? ilqr_row(s->end_s, b, n) : ilqr_row(s->s, N, n);
-        for (int k = end - 1; k >= block_at(N, blocks, b); k--) {
-            if (!back_over(s, k, P1, s1, &r, &most)) return false;
-            P1 = ilqr_row(s->P, k, n * n), s1 = ilqr_row(s->s, k, n);
-        }
+        begin_value(&r, end < N ? ilqr_row(s->end_P, b, n * n) : ilqr_row(s->P, N, n * n),
+                    end < N ? ilqr_row(s->end_s, b, n) : ilqr_row(s->s, N, n));
+        for (int k = end - 1; k >= block_at(N, blocks, b); k--)
+            if (!back_over(s, k, &r, &most)) return false;
     }
     s->state.gradient = most.part > 0 ? most.gradient / most.part : most.gradient;
     return true;

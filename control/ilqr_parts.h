@@ -6,10 +6,44 @@
 
 #include <stddef.h>
 
-enum { MOST_ALPHAS = 32 };
+enum { MOST_ALPHAS = 32, MOST_APART = 16 };
+
+enum { TILE = 8 };  // columns that are worked on at a time: rows of matrices have room for a multiple of these
+
+/// Matrices of a knot, and how far their rows are apart: a for n columns, c for n + m, e for n + 1.
+typedef struct {
+    int n, m, a, c, e;
+    double *P, *s;             // of the value: behind the knot, then before it. [n][a], [a]; P is symmetric
+    double *AB, *PAB;          // [A B], P [A B]: [n][c]
+    double *w, *Q;             // s + P d: [a]; [A B]'w, then [Q_x Q_u]: [c]
+    double *U, *V;             // [Q_ux Q_uu], and with rho in it: [m][c]
+    double *R, *K, *T;         // right sides, then [K kappa]: [m][e], of which K is the first part; Q_uu K + Q_ux: [m][a]
+    double *f, *kappa;         // Q_uu kappa + Q_u: [m], [m]
+    double *G, *L;             // Q~_uu, and its factors: [m][m]
+    double *lo, *hi, *g, *dx;  // of bounded controls: [m], [m], [m], [2 m]
+    double *flat;              // [2][m][n]
+    int *free;                 // [m]
+} knot_room;
+
+/// The products of a knot for one kind of lane (ilqr_sweep.h).
+typedef struct {
+    // P, s of what is behind the knot to PAB, U, V, w and Q, without what the knot itself costs
+    void (*front)(const knot_room *r, const double *A, const double *B, const double *d, double rho);
+    // R becomes (L L')^-1 R; the diagonal of L has inverses on it
+    void (*solve)(const knot_room *r, const double *L, double *R);
+    // P, s before the knot, from K, kappa, f; s has Q_x in it
+    void (*value)(const knot_room *r, const double *xx);
+    // what points that lie side by side are told, all at one knot: u [m][apart] = U + alpha kappa + K dx, of dx [n][apart],
+    // alpha [apart]
+    void (*law)(int m, int n, int apart, const double *U, const double *kappa, const double *K, const double *alpha,
+                const double *dx, double *u);
+} sweep_kernels;
+
+extern const sweep_kernels sweep_scalar, sweep_scalar_fma, sweep_avx2, sweep_avx512;
 
 struct ilqr {
     const plant *plant;
+    const sweep_kernels *sweeps;
     ilqr_config cfg;
     double *lower, *upper;  // NULL: not bounded
     ilqr_state state;
@@ -27,11 +61,13 @@ struct ilqr {
     double *tried_X, *tried_U, *tried_d;  // [alphas][N + 1][nx], [N][m], [forward][n]
     double tried_J[MOST_ALPHAS], tried_M[MOST_ALPHAS], tried_defect[MOST_ALPHAS];
     bool tried[MOST_ALPHAS];
-    double *x, *u, *next, *each;  // [points][nx], [m], [nx], [1]: what the plant is asked
-    int *knot, *whose;            // [points]
-    bool *good;
-    int *knots;    // [N + 1], 0, 1, ..
-    double *work;  // of a knot
+    double *x, *u, *each;  // where points begin: [points][nx]; at the end nothing is told: [m]; costs of knots: [N + 1]
+    double *lanes;         // [points + MOST_APART][2 (nx + n) + m], of points that lie side by side
+    int *knot, *whose;     // [points]: where a point begins, and of which alpha and block it is
+    double *alpha;         // [points + MOST_APART], of points that lie side by side
+    bool *lost;            // [points]
+    int *knots;            // [N + 1], 0, 1, ..
+    double *work;          // of a knot
     void *memory;
 };
 
@@ -40,6 +76,9 @@ static inline int block_at(int knots, int blocks, int b) { return (int)((long)kn
 
 /// Numbers that the passes over one knot need.
 size_t ilqr_knot_work(int n, int m);
+
+/// For the lanes of the engine that steps several worlds.
+const sweep_kernels *ilqr_sweeps(void);
 
 /// Back over all knots, with the regularisation in state.rho. false: controls of a knot have no minimum.
 bool ilqr_backward(ilqr *s, int blocks);

@@ -15,13 +15,23 @@ typedef struct plant_costs {
     double *xx, *uu, *ux;  // [n][n], [m][m], [m][n]: those that are kept of the second ones, at least positive semi-definite
 } plant_costs;
 
+/// Points first .. first + count - 1 on their way, side by side: x [nx][apart] is where they are after `step` steps, u [m][apart] is to
+/// be what they are told in the next one (NULL: that was the last). good [count]: false: the point got lost, x means nothing.
+/// Several threads may ask at once, each for other points.
+typedef void (*plant_tell)(void *whose, int first, int count, int apart, int step, const double *x, const bool *good, double *u);
+
 typedef struct plant {
     int knots;  // N: the horizon has N controls and N + 1 states
     int nx, n, m;
-    int most;  // points that step is given at a time, at most
+    int most;    // points that step and play are given at a time, at most
+    bool added;  // changes are added number by number: nx = n, and add and difference are those of vectors
     void *context;
     /// next [count][nx] of x, u; good [count]: whether there is one. Not CTN_OK: nothing is.
     ctn_status (*step)(void *context, int count, const int *knot, const double *x, const double *u, double *next, bool *good,
+                       ctn_error *err);
+    /// Step by step: points from x [count][nx], each at a knot of its own, which are told by `tell`. As `step`, to the last bit, but
+    /// that knots beyond the horizon may be stepped from, too: what that comes to means nothing.
+    ctn_status (*play)(void *context, int count, const int *knot, const double *x, int steps, plant_tell tell, void *whose,
                        ctn_error *err);
     /// A [knots][n][n], B [knots][n][m] of all knots, at x [knots][nx], u [knots][m], by changes of x and u.
     ctn_status (*linearise)(void *context, const double *x, const double *u, double *A, double *B, ctn_error *err);

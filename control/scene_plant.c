@@ -1,20 +1,15 @@
 #include "control/scene_plant.h"
 
+#include "control/accelerations.h"
 #include "dynamics/model.h"
-#include "sim/base/matrix.h"
 #include "sim/base/status.h"
+#include "sim/batch/tapes_play.h"
 
 #include <catena/motors.h>
 #include <catena/tapes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/// Derivatives of all knots: joint forces [nv], accelerations by q, v and forces, and forces of motors by q, v and what they are told,
-/// [nv][nv], [nv][nu].
-typedef struct {
-    double *tau, *own, *a_q, *a_v, *inverse, *f_q, *f_v, *own_q, *own_v, *f_u, *memory;
-} plant_derivatives;
 
 struct scene_plant {
     plant plant;
@@ -24,13 +19,11 @@ struct scene_plant {
     ctn_tapes *one, *many, *all;  // of a point, of `most`, of all knots with gradients
     int nq, nv, nu, hold;
     double knot;
+    bool anew;             // the method carries more than q and v from step to step: each knot begins anew
     double *q, *v, *time;  // [knots], or [most]
     const double *u;       // what motors are told in the run in hand
     int told;              // worlds
-    ctn_dynamics *dyn;     // of plants that are linearised by accelerations; NULL: by their steps
-    plant_derivatives by;  // likewise
-    bool lags;             // of these: positions go by the old velocities
-    bool torques;          // of these: motors are torques along joints, whose derivative is by.f_u [nv][nu] everywhere
+    accelerations *by;     // of plants that are linearised by accelerations; NULL: by their steps
 };
 
 static void tell(void *context, int step, const double *q, const double *v, double *u, double *tau)
@@ -81,6 +74,30 @@ static ctn_status step(void *context, int count, const int *knot, const double *
     return CTN_OK;
 }
 
+/// Points as the tapes play them.
+typedef struct {
+    int count;
+    plant_tell tell;
+    void *whose;
+} told_points;
+
+static void tell_points(void *context, int first, int count, int lanes, int round, const double *x, const bool *good, double *u)
+{
+    const told_points *const p = context;
+    const int left = p->count - first;  // worlds beyond the last point are idle
+    if (left > 0) p->tell(p->whose, first, count < left ? count : left, lanes, round, x, good, u);
+}
+
+static ctn_status play_points(void *context, int count, const int *knot, const double *x, int steps, plant_tell tell_point,
+                              void *whose, ctn_error *err)
+{
+    scene_plant *const s = context;
+    ctn_tapes *const tapes = count == 1 ? s->one : s->many;
+    told_points points = {count, tell_point, whose};
+    split(s, count, count == 1 ? 1 : s->plant.most, knot, x);
+    return tapes_play(tapes, steps, s->hold, s->anew, s->q, s->v, tell_points, &points, err);
+}
+
 static ctn_status linearise(void *context, const double *x, const double *u, double *A, double *B, ctn_error *err)
 {
     scene_plant *const s = context;
@@ -97,77 +114,21 @@ static ctn_status linearise(void *context, const double *x, const double *u, dou
     return status;
 }
 
-/// Of euler and semi-implicit steps of joints that add up, A and B by the derivatives of accelerations a(q, v, u), all knots at once:
-///
-///     euler: q' = q + h v, v' = v + h a      semi-implicit: v' = v + h a, q' = q + h v'
-///
-/// Accelerations are those of motors that are told what the model says, and of joint forces that make up the difference.
 static ctn_status linearise_accelerations(void *context, const double *x, const double *u, double *A, double *B, ctn_error *err)
 {
     scene_plant *const s = context;
-    const int N = s->plant.knots, nv = s->nv, nu = s->nu, n = 2 * nv, n2 = nv * nv;
-    const double h = s->knot, lag = s->lags ? 0 : h;  // what positions have of the new velocities
-    const plant_derivatives *const d = &s->by;
     (void)err;
-    split(s, N, N, NULL, x);
-    ctn_motor_map(s->dyn, N, s->q, s->v, u, d->tau), ctn_motor_map(s->dyn, N, s->q, s->v, NULL, d->own);
-    for (int i = 0; i < N * nv; i++) d->tau[i] -= d->own[i];
-    ctn_aba_derivatives(s->dyn, N, s->q, s->v, d->tau, d->a_q, d->a_v, d->inverse);
-    if (!s->torques) {
-        ctn_motor_map_derivatives(s->dyn, N, s->q, s->v, u, d->f_q, d->f_v, d->f_u);
-        ctn_motor_map_derivatives(s->dyn, N, s->q, s->v, NULL, d->own_q, d->own_v, NULL);
-        for (int i = 0; i < N * n2; i++) d->f_q[i] -= d->own_q[i], d->f_v[i] -= d->own_v[i];
-    }
-    memset(B, 0, (size_t)(N * n * nu) * sizeof *B);
-    for (int k = 0; k < N; k++) {
-        double *const Ak = A + k * n * n, *const Bk = B + k * n * nu + nv * nu, *const a_q = d->a_q + k * n2,
-                      *const a_v = d->a_v + k * n2;
-        const double *const inverse = d->inverse + k * n2;
-        if (!s->torques) {
-            matrix_multiply(nv, nv, nv, 1, inverse, d->f_q + k * n2, a_q);
-            matrix_multiply(nv, nv, nv, 1, inverse, d->f_v + k * n2, a_v);
-        }
-        matrix_multiply(nv, nv, nu, h, inverse, d->f_u + (s->torques ? 0 : k * nv * nu), Bk);
-        for (int i = 0; i < nv * nu; i++) Bk[i - nv * nu] = lag * Bk[i];
-        for (int i = 0; i < nv; i++)
-            for (int j = 0; j < nv; j++) {
-                const double same = i == j, by_q = h * a_q[i * nv + j], by_v = same + h * a_v[i * nv + j];
-                Ak[(nv + i) * n + j] = by_q, Ak[(nv + i) * n + nv + j] = by_v;
-                Ak[i * n + j] = same + lag * by_q, Ak[i * n + nv + j] = lag > 0 ? lag * by_v : h * same;
-            }
-    }
+    split(s, s->plant.knots, s->plant.knots, NULL, x);
+    accelerations_linearise(s->by, s->q, s->v, u, A, B);
     return CTN_OK;
 }
 
-/// Whether that is all that a knot does.
-static bool accelerates(const ctn_model *m, const ctn_batch_config *cfg, int hold)
+/// Whether all motors are torques along joints.
+static bool has_torques(const ctn_scene *scene)
 {
-    for (int l = 0; l < ctn_model_nlink(m); l++) {
-        const ctn_joint_type joint = ctn_model_link(m, l)->joint;
-        if (joint == CTN_BALL || joint == CTN_FREE || joint == CTN_PLANAR) return false;
-    }
-    return hold == 1 && (cfg->method == CTN_EULER || cfg->method == CTN_SEMI_IMPLICIT) && !m->nbent && !m->nwound &&
-           !m->ncontact && !m->nsignal && !m->fast;
-}
-
-static bool open_derivatives(scene_plant *s, ctn_error *err)
-{
-    const size_t N = (size_t)s->plant.knots, nv = (size_t)s->nv, nu = (size_t)s->nu;
-    plant_derivatives *const d = &s->by;
-    s->dyn = ctn_dynamics_create(s->model, NULL, err);
-    double *at = s->by.memory = calloc(N * (2 * nv + 7 * nv * nv + nv * nu) + 1, sizeof *at);
-    if (!s->dyn) return false;
-    if (!at) return fail(err, CTN_NO_MEMORY, "not enough memory for %zu knots", N), false;
-    double **const rows[] = {&d->tau, &d->own, &d->a_q, &d->a_v, &d->inverse, &d->f_q, &d->f_v, &d->own_q, &d->own_v, &d->f_u};
-    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) *rows[k] = at, at += N * nv * (k < 2 ? 1 : nv);
-    s->torques = true;
-    for (int k = 0; k < s->scene->nmotor; k++) s->torques = s->torques && s->scene->motors[k].type == MOTOR_TORQUE;
-    double *const u = calloc(nu + 1, sizeof *u);  // within their limits, which are bounds
-    if (!u) return fail(err, CTN_NO_MEMORY, "not enough memory for targets"), false;
-    ctn_model_initial_state(s->model, s->q, s->v);
-    if (s->torques) ctn_motor_map_derivatives(s->dyn, 1, s->q, s->v, u, NULL, NULL, d->f_u);
-    free(u);
-    return true;
+    bool torques = true;
+    for (int k = 0; k < scene->nmotor; k++) torques = torques && scene->motors[k].type == MOTOR_TORQUE;
+    return torques;
 }
 
 static void cost(void *context, int count, const int *knot, const double *x, const double *u, double *to)
@@ -245,8 +206,22 @@ scene_plant *scene_plant_open(const ctn_scene *scene, const ctn_model *model, co
     s->nq = ctn_model_nq(model), s->nv = ctn_model_nv(model), s->nu = ctn_model_ntarget(model);
     const int knots = knots_of(s, duration, cfg->dt, err);
     if (!knots) return scene_plant_close(s), NULL;
-    s->plant =
-        (plant){knots, s->nq + s->nv, 2 * s->nv, s->nu, points, s, step, linearise, cost, cost_derivatives, add, difference};
+    s->anew = ctn_method_is_implicit(cfg->method) || model->rubs || model->nbent || model->nwound;
+
+    s->plant = (plant){.knots = knots,
+                       .nx = s->nq + s->nv,
+                       .n = 2 * s->nv,
+                       .m = s->nu,
+                       .most = points,
+                       .added = s->nq == s->nv,
+                       .context = s,
+                       .step = step,
+                       .play = play_points,
+                       .linearise = linearise,
+                       .cost = cost,
+                       .cost_derivatives = cost_derivatives,
+                       .add = add,
+                       .difference = difference};
     const size_t room = (size_t)(knots > points ? knots : points);
     s->q = calloc(room * (size_t)s->nq + 1, sizeof *s->q), s->v = calloc(room * (size_t)s->nv + 1, sizeof *s->v);
     s->time = calloc(room + (size_t)points * (size_t)(s->nu + 1) + 1, sizeof *s->time);
@@ -256,9 +231,9 @@ scene_plant *scene_plant_open(const ctn_scene *scene, const ctn_model *model, co
         0;  // what has to be halved has no derivative, and is no trajectory to go on from: it is not worth its while
     bool opened = s->q && s->v && s->time;
     if (!opened) fail(err, CTN_NO_MEMORY, "not enough memory for %d knots", knots);
-    if (opened && accelerates(model, cfg, s->hold)) {
-        s->lags = cfg->method == CTN_EULER, s->plant.linearise = linearise_accelerations;
-        opened = open_derivatives(s, err);
+    if (opened && accelerations_suffice(model, cfg, s->hold)) {
+        s->plant.linearise = linearise_accelerations;
+        opened = (s->by = accelerations_open(model, cfg, knots, has_torques(scene), err));
     }
     own.worlds = knots, opened = opened && (s->all = ctn_tapes_create(model, &own, s->hold, true, err));
     own.worlds = points, opened = opened && (s->many = ctn_tapes_create(model, &own, s->hold, false, err));
@@ -273,8 +248,8 @@ void scene_plant_close(scene_plant *s)
 {
     if (!s) return;
     ctn_tapes_free(s->one), ctn_tapes_free(s->many), ctn_tapes_free(s->all);
-    costs_close(s->costs), ctn_dynamics_free(s->dyn);
-    free(s->by.memory), free(s->q), free(s->v), free(s->time);
+    costs_close(s->costs), accelerations_close(s->by);
+    free(s->q), free(s->v), free(s->time);
     free(s);
 }
 

@@ -1,5 +1,6 @@
 /// Tapes of many worlds against tapes of each of them, to the last bit, by every method and engine; runs that go on; lost worlds.
 #include "dynamics/model.h"
+#include "sim/batch/tapes_play.h"
 #include "sim/engine/engine.h"
 #include "tests/random_scene.h"
 #include "tests/suite.h"
@@ -179,6 +180,110 @@ START_TEST(as_alone)
         }
         ck_assert_msg(compared >= WORLDS / 2, "seed %llu: only %d worlds could be compared", (unsigned long long)seed, compared);
         free(q), free(v), free(by_q), free(by_v), close_told(&t);
+        ctn_model_free(m);
+    }
+}
+END_TEST
+
+enum { ROUNDS = 3, HOLD = 2 };
+
+/// What worlds are told in a round, by where they are, and where they have been seen.
+typedef struct {
+    size_t nx, nu;
+    double *seen;  // [ROUNDS + 1][WORLDS][nx]
+    bool good[ROUNDS + 1][WORLDS];
+} round_of_play;
+
+static double law(int round, size_t k, double x) { return 0.3 * sin(x) + 0.1 * (double)(k + 1) - 0.05 * round; }
+
+static void tell_lanes(void *context, int first, int count, int lanes, int round, const double *x, const bool *good, double *u)
+{
+    round_of_play *const p = context;
+    ck_assert((u == NULL) == (round == ROUNDS));
+    for (int i = 0; i < count; i++) {
+        double *const seen = p->seen + ((size_t)round * WORLDS + (size_t)(first + i)) * p->nx;
+        for (size_t k = 0; k < p->nx; k++) seen[k] = x[k * (size_t)lanes + (size_t)i];
+        p->good[round][first + i] = good[i];
+    }
+    for (size_t k = 0; k < p->nu && u; k++)
+        for (size_t l = 0; l < (size_t)lanes; l++) u[k * (size_t)lanes + l] = law(round, k, x[(k % p->nx) * (size_t)lanes + l]);
+}
+
+/// The same by runs that are told rows; a run begins at q and v, of which it may see another rounding.
+typedef struct {
+    size_t nq, nv, nu;
+    int round;
+    const double *q, *v;
+} round_of_run;
+
+static void tell_rows(void *context, int step, const double *q, const double *v, double *u, double *tau)
+{
+    const round_of_run *const p = context;
+    (void)tau;
+    if (step % HOLD) return;
+    if (!step) q = p->q, v = p->v;
+    for (size_t w = 0; w < WORLDS; w++)
+        for (size_t k = 0; k < p->nu; k++) {
+            const size_t at = k % (p->nq + p->nv);
+            u[w * p->nu + k] = law(p->round + step / HOLD, k, at < p->nq ? q[w * p->nq + at] : v[w * p->nv + at - p->nq]);
+        }
+}
+
+/// Worlds that are played, in lanes, go where runs lead. _i: the method; all engines; as one run, and begun anew in every round.
+START_TEST(played)
+{
+    const kind k = kinds[_i];
+    const bool touches = k.method == CTN_ALPHA || k.method == CTN_RADAU || (k.method == CTN_COLLOCATION && k.number == 2);
+    FOR_SEEDS(seed, 4)
+    {
+        const random_options o = {.links = 2 + (int)(seed % 4),
+                                  .passive = true,
+                                  .motors = 3,
+                                  .plain_springs = k.method == CTN_VARIATIONAL,
+                                  .ground = touches && seed % 2 == 0};
+        ctn_model *const m = random_model(seed, &o);
+        const size_t nq = (size_t)m->nq, nv = (size_t)m->nv, nx = nq + nv;
+        rng r = {seed};
+        double *const q = calloc(WORLDS * nq + 1, sizeof *q), *const v = calloc(WORLDS * nv + 1, sizeof *v);
+        double *const seen = calloc((ROUNDS + 1) * WORLDS * nx, sizeof *seen);
+        for (size_t w = 0; w < WORLDS; w++) random_state(m, &r, q + w * nq, v + w * nv);
+        int compared = 0;
+        for (int e = 0; engine_at(e); e++)
+            for (int anew = 0; anew < 2; anew++) {
+                ctn_error err;
+                ctn_batch_config cfg = config_of(k, engine_at(e), WORLDS);
+                cfg.threads = 1 + e % 2, cfg.max_halvings = 0;
+                round_of_play p = {nx, (size_t)m->ncontrol, seen, {{false}}};
+                round_of_run told_rows = {nq, nv, (size_t)m->ncontrol, 0, q, v};
+                ctn_tapes *const played_ = ctn_tapes_create(m, &cfg, 1, false, &err), *const run = ctn_tapes_create(
+                                                                                          m, &cfg, ROUNDS * HOLD, false, &err);
+                ck_assert_msg(played_ && run, "seed %llu: %s", (unsigned long long)seed, err.message);
+                ck_assert_msg(tapes_play(played_, ROUNDS, HOLD, anew, q, v, tell_lanes, &p, &err) == CTN_OK, "%s", err.message);
+                const ctn_tapes_hooks hooks = {.tell = tell_rows, .context = &told_rows};
+                if (!anew) ck_assert(ctn_tapes_run(run, ROUNDS * HOLD, q, v, NULL, &hooks, &err) == CTN_OK);
+                double *const at_q = calloc(WORLDS * nq + 1, sizeof *q), *const at_v = calloc(WORLDS * nv + 1, sizeof *v);
+                memcpy(at_q, q, WORLDS * nq * sizeof *q), memcpy(at_v, v, WORLDS * nv * sizeof *v);
+                for (int round = 1; round <= ROUNDS; round++) {
+                    told_rows.round = round - 1, told_rows.q = at_q, told_rows.v = at_v;
+                    if (anew) ck_assert(ctn_tapes_run(run, HOLD, at_q, at_v, NULL, &hooks, &err) == CTN_OK);
+                    const int step = anew ? HOLD : round * HOLD;
+                    memcpy(at_q, ctn_tapes_q(run, step), WORLDS * nq * sizeof *q);
+                    memcpy(at_v, ctn_tapes_v(run, step), WORLDS * nv * sizeof *v);
+                    for (size_t w = 0; w < WORLDS; w++) {
+                        const bool fine = ctn_tapes_frozen(run, (int)w) == CTN_RUNNING;
+                        if (anew && !p.good[round][w]) continue;  // runs begin again where worlds that are played stay frozen
+                        if (anew || round == ROUNDS) ck_assert(p.good[round][w] == fine);
+                        if (!p.good[round][w]) continue;
+                        const double *const x = seen + ((size_t)round * WORLDS + w) * nx;
+                        assert_same(x, at_q + w * nq, nq, "q", seed, w), assert_same(x + nq, at_v + w * nv, nv, "v", seed, w);
+                        compared++;
+                    }
+                }
+                free(at_q), free(at_v);
+                ctn_tapes_free(played_), ctn_tapes_free(run);
+            }
+        ck_assert_msg(compared >= WORLDS, "seed %llu: only %d states could be compared", (unsigned long long)seed, compared);
+        free(q), free(v), free(seen);
         ctn_model_free(m);
     }
 }
@@ -416,6 +521,7 @@ int main(void)
     TCase *const c = tcase_create("tapes");
     tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, as_alone, 0, KINDS);
+    tcase_add_loop_test(c, played, 0, KINDS);
     tcase_add_loop_test(c, goes_on, 0, KINDS);
     tcase_add_loop_test(c, linearised, 0, KINDS);
     tcase_add_loop_test(c, thrusters, 0, KINDS);

@@ -41,10 +41,14 @@ static bool open_room(ctn_tapes *t)
     if (t->gradients) t->work_size = batch->engine->adjoint_size(lanes, &batch->cfg);
     t->work_size = (t->work_size + 63) / 64 * 64 + 64;
     t->row_size = t->bar + 2 * t->nv + t->nu;
+    t->lanes_size = ((t->nq + t->nv + t->nu) * MOST_LANES * sizeof(double) + 63) / 64 * 64;
     t->work = aligned_alloc(64, threads * t->work_size), t->rows = numbers(threads * MOST_LANES * t->row_size);
+    t->lanes = aligned_alloc(64, threads * t->lanes_size);
+    if (t->lanes) memset(t->lanes, 0, threads * t->lanes_size);
     if (t->work) memset(t->work, 0, threads * t->work_size);
     return t->states && t->q && t->v && t->u && t->tau && t->time && t->last_u && t->last_tau && t->begun_v && t->start &&
-           t->begun && t->lost && t->stats && t->g && t->by_q && t->by_v && t->by_u && t->by_tau && t->work && t->rows;
+           t->begun && t->lost && t->stats && t->g && t->by_q && t->by_v && t->by_u && t->by_tau && t->work && t->rows &&
+           t->lanes;
 }
 
 /// The model's own targets are those before the first run.
@@ -90,7 +94,7 @@ void ctn_tapes_free(ctn_tapes *t)
     free(t->states), free(t->q), free(t->v), free(t->u), free(t->tau), free(t->time), free(t->last_u), free(t->last_tau),
         free(t->begun_v), free(t->start), free(t->begun);
     free(t->lost), free(t->stats), free(t->g), free(t->by_q), free(t->by_v), free(t->by_u), free(t->by_tau);
-    free(t->work), free(t->rows);
+    free(t->work), free(t->rows), free(t->lanes);
     free(t);
 }
 
@@ -215,7 +219,7 @@ static void record_block(void *context, int thread, int b)
     batch->engine->get(lanes_of(batch, b), &batch->cfg, state_of(batch, b), work_of(batch, thread), count, q, v);
 }
 
-static ctn_status check_begin(const ctn_tapes *t, const double *q, const double *v, const bool *begin, ctn_error *err)
+ctn_status tapes_check_begin(const ctn_tapes *t, const double *q, const double *v, const bool *begin, ctn_error *err)
 {
     const ctn_model *const m = t->batch->model;
     for (size_t w = 0; w < worlds_of(t); w++) {
@@ -261,7 +265,7 @@ ctn_status ctn_tapes_run(ctn_tapes *t, int steps, const double *q, const double 
     if (missing(__func__, "tapes", t, err)) return CTN_BAD_ARGUMENT;
     if (steps < 1 || steps > t->capacity)
         return fail(err, CTN_BAD_ARGUMENT, "steps: expected 1 to %d, found %d", t->capacity, steps);
-    if (check_begin(t, q, v, begin, err) != CTN_OK) return CTN_BAD_ARGUMENT;
+    if (tapes_check_begin(t, q, v, begin, err) != CTN_OK) return CTN_BAD_ARGUMENT;
     ctn_batch *const batch = t->batch;
     t->steps = 0;
     for (size_t w = 0; w < worlds_of(t); w++) {

@@ -27,7 +27,8 @@ struct ctn_tapes {
     double *by_q, *by_v, *by_u, *by_tau;
     char *work;    // [threads][work_size] of the engine's adjoint
     double *rows;  // [threads][MOST_LANES][row_size], what adjoints of lanes give
-    size_t work_size, row_size;
+    char *lanes;   // [threads][lanes_size] states and targets of a block, side by side
+    size_t work_size, row_size, lanes_size;
 };
 
 static inline size_t worlds_of(const ctn_tapes *t) { return (size_t)t->batch->cfg.worlds; }
@@ -37,6 +38,15 @@ static inline double *v_at(const ctn_tapes *t, int step) { return t->v + (size_t
 static inline double *u_at(const ctn_tapes *t, int step) { return t->u + (size_t)step * worlds_of(t) * t->nu; }
 static inline double *tau_at(const ctn_tapes *t, int step) { return t->tau + (size_t)step * worlds_of(t) * t->nv; }
 static inline double *time_at(const ctn_tapes *t, int step) { return t->time + (size_t)step * worlds_of(t); }
+
+/// Numbers of a block of a thread, side by side.
+static inline double *lanes_room(const ctn_tapes *t, int thread)
+{
+    return (double *)(void *)(t->lanes + (size_t)thread * t->lanes_size);
+}
+
+/// Whether worlds that begin (NULL: all) can.
+ctn_status tapes_check_begin(const ctn_tapes *t, const double *q, const double *v, const bool *begin, ctn_error *err);
 
 /// Rows of a lane of a thread.
 static inline double *row_of(const ctn_tapes *t, int thread, int lane)

@@ -44,6 +44,17 @@ typedef struct engine_queue {
     bool energy;
 } engine_queue;
 
+/// Steps with a caller in between: `rounds` times `hold` steps. Worlds lie side by side: number k of lane l at [k][lanes].
+typedef struct {
+    int rounds, hold;
+    bool anew;                          // each round begins at q and v alone, without what the method carries besides
+    const double *const *q, *const *v;  // [lanes] rows where they begin
+    double *x, *u;                      // [nq + nv][lanes] the state now, [ncontrol][lanes] what motors are told; 64-byte aligned
+    // before a round, and (round == rounds) at the end: u is to be told; good [lanes]: which have not been frozen
+    void (*tell)(void *context, int round, const bool *good);
+    void *context;
+} engine_play;
+
 /// `count` states in plain row-major arrays; `scratch` is dynamics_size bytes, 64-byte aligned. As in catena/dynamics.h.
 typedef struct ctn_engine {
     const char *name;
@@ -101,6 +112,9 @@ typedef struct ctn_engine {
     // stats mean nothing
     void (*step)(const lane_model *m, const ctn_batch_config *cfg, void *state, void *work, const engine_clock *clock,
                  const double *const *tau, const int *steps, bool energy, int count, ctn_step_stats *stats, engine_use *use);
+    // from q and v through all rounds. The model is in the lanes of this block alone, and has no targets that move
+    void (*play)(const lane_model *m, const ctn_batch_config *cfg, void *state, void *work, const engine_play *play, int count,
+                 engine_use *use);
     // whether lanes can be in different iterations of different steps with this configuration; then, all worlds of a queue.
     // state, work [2]: of the caller's. own [2]: models of the caller's, if those of the worlds are not all `m`; else NULL
     bool (*iterates)(const ctn_batch_config *cfg);

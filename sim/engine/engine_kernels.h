@@ -374,6 +374,7 @@ static void run_step(const lane_model *of, const ctn_batch_config *cfg, void *st
     use->passes += ((const double *)&c.passes)[0] * LANES;
 }
 
+#include "sim/engine/engine_play.h"
 #include "sim/engine/engine_run.h"
 
 static void run_interpolate(const lane_model *of, const ctn_batch_config *cfg, void *state, void *work, double t, bool fit,
@@ -456,6 +457,7 @@ ENGINE_LINKAGE const ctn_engine ENGINE = {
     .contacts = run_contacts,
     .project = run_project,
     .step = run_step,
+    .play = run_play,
     .iterates = run_iterates,
     .run = run_worlds,
     .interpolate = run_interpolate,

@@ -1,0 +1,25 @@
+/// Knots of euler and semi-implicit steps of joints that add up, linearised by the derivatives of accelerations a(q, v, u):
+///
+///     euler: q' = q + h v, v' = v + h a      semi-implicit: v' = v + h a, q' = q + h v'
+///
+/// which costs less than to go back over the steps themselves. All knots go over lanes and threads.
+#ifndef CATENA_CONTROL_ACCELERATIONS_H
+#define CATENA_CONTROL_ACCELERATIONS_H
+
+#include <catena/batch.h>
+#include <catena/model.h>
+
+typedef struct accelerations accelerations;
+
+/// Whether a knot of `hold` steps is no more than that.
+bool accelerations_suffice(const ctn_model *m, const ctn_batch_config *cfg, int hold);
+
+/// For that configuration, and so many knots. torques: motors are torques along joints, whose derivative is the same everywhere.
+/// The model must last. NULL: see err.
+accelerations *accelerations_open(const ctn_model *m, const ctn_batch_config *cfg, int knots, bool torques, ctn_error *err);
+void accelerations_close(accelerations *a);  // NULL is allowed
+
+/// A [knots][2 nv][2 nv], B [knots][2 nv][nu] at q [knots][nq], v [knots][nv], u [knots][nu].
+void accelerations_linearise(accelerations *a, const double *q, const double *v, const double *u, double *A, double *B);
+
+#endif
