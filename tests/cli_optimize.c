@@ -189,6 +189,9 @@ START_TEST(as_documented)
     o = catena("plot", "up.csv", "--x", "seconds", "--y", "cost,gradient", "--out", "up.png");
     ck_assert_msg(o.status == 0 && strstr(o.out, "up.png: 1 table, 1000x720"), "%s%s", o.out, o.err);
     outcome_free(&o);
+    o = catena("plot", "up.csv", "--y", "defect", "--out", "up.png");  // zeros, on an axis that would be logarithmic
+    ck_assert_msg(o.status == 0 && !*o.err, "%s%s", o.out, o.err);
+    outcome_free(&o);
     o = catena("plot", "up.csv", "--x", "time", "--out", "up.png");
     ck_assert_msg(o.status == 2 && strstr(o.err, "goes over iteration or seconds, found 'time'"), "%d %s", o.status, o.err);
     outcome_free(&o);

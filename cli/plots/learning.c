@@ -169,6 +169,33 @@ static bool has_panel(const learning *l, bool below)
     return false;
 }
 
+/// The least and the largest of the numbers of a panel; of those above `least` alone.
+static void range_of(const learning *l, bool below, double least, double *low, double *high)
+{
+    *low = INFINITY, *high = -INFINITY;
+    for (int f = 0; f < l->count; f++)
+        for (int r = 0; r < l->tables[f].rows; r++)
+            for (int k = 0; k < MOST_NUMBERS; k++) {
+                const double *const row = l->tables[f].x + (size_t)r * (size_t)l->kind->column_count;
+                const double x = row[l->kind->numbers[k].column];
+                if (!l->drawn[k] || l->kind->numbers[k].below != below || !(x > least)) continue;
+                *low = fmin(*low, x), *high = fmax(*high, x);
+            }
+}
+
+/// What its axis is called, and how it is divided. gnuplot fails where a logarithmic one has nothing but zeros, and complains of
+/// one whose numbers are all the same.
+static void put_axis(FILE *out, const learning *l, bool below)
+{
+    double low, high;
+    range_of(l, below, 0, &low, &high);
+    const bool logarithmic = (below || l->kind->logarithmic) && high > 0;
+    if (!logarithmic) range_of(l, below, -INFINITY, &low, &high);
+    fprintf(out, "set ylabel '%s'\n%s logscale y\n", below ? l->kind->below : l->kind->above, logarithmic ? "set" : "unset");
+    if (low == high) fprintf(out, "set yrange [%.17g:%.17g]\n", logarithmic ? low / 2 : low - 1, logarithmic ? low * 2 : low + 1);
+    else fprintf(out, "set yrange [*:*]\n");
+}
+
 static void put_curves(FILE *out, const learning *l, bool below)
 {
     bool begun = false;
@@ -206,12 +233,8 @@ static void put_learning(FILE *out, const void *what)
             " noenhanced\nset multiplot layout %d,1\nset grid\nset key above left Left reverse noenhanced vertical maxcols %d\n",
             above + below, l->count > 4 ? 2 : 1);
     fprintf(out, "set lmargin 14\nset xlabel '%s'\n", l->kind->over[l->over].name);
-    if (above) {
-        fprintf(out, "set ylabel '%s'\n%s", l->kind->above, l->kind->logarithmic ? "set logscale y\n" : "");
-        put_curves(out, l, false);
-        fprintf(out, "unset title\n");
-    }
-    if (below) fprintf(out, "set ylabel '%s'\nset logscale y\n", l->kind->below), put_curves(out, l, true);
+    if (above) put_axis(out, l, false), put_curves(out, l, false), fprintf(out, "unset title\n");
+    if (below) put_axis(out, l, true), put_curves(out, l, true);
     fprintf(out, "unset multiplot\n");
 }
 
