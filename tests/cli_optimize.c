@@ -57,7 +57,7 @@ START_TEST(found_is_played)
 }
 END_TEST
 
-/// Ten iterations and the rest are as all at once; a plan that is played already is where the next search begins.
+/// Three iterations and the rest are as all at once; a plan that is played already is where the next search begins.
 START_TEST(goes_on)
 {
     enter_scratch();
@@ -68,6 +68,10 @@ START_TEST(goes_on)
     o = catena("optimize", "scene.yaml", "--out", "parts.yaml", "--iterations", "3", "--quiet");
     ck_assert_msg(o.status == 0, "%s", o.err);
     outcome_free(&o);
+    char *const begun = slurp("parts.csv", NULL), *const third = strstr(begun, "\n3,"), edited[2000];
+    ck_assert_ptr_nonnull(third);
+    snprintf(edited, sizeof edited, "%.*s\n3,1000.5%s", (int)(third - begun), begun, strchr(third + 3, ','));
+    spit("parts.csv", edited), free(begun);
     o = catena("optimize", "scene.yaml", "--out", "parts.yaml", "--resume", "--threads", "2");
     ck_assert_msg(o.status == 0 && strstr(o.out, "iteration 4 ") == o.out, "%s%s", o.out, o.err);
     outcome_free(&o);
@@ -75,6 +79,7 @@ START_TEST(goes_on)
     ck_assert_str_eq(a, b);
     ck_assert(strstr(rows, "iteration,seconds,cost,defect,gradient,rho,alpha\n1,") == rows && strstr(rows, "\n3,") &&
               strstr(rows, "\n4,"));
+    ck_assert_msg(number_after(rows, "\n4,") > 1000.5 && number_after(rows, "\n4,") < 1100, "%s", rows);  // seconds go on
     free(a), free(b), free(rows);
     o = catena("optimize", "all.yaml", "--out", "all");  // would write over the plan that it plays
     ck_assert_msg(o.status == 2 && strstr(o.err, "all.plan.csv"), "%d %s", o.status, o.err);

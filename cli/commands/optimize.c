@@ -66,11 +66,12 @@ static void print_iteration(const asked *a, const trajectory *t, double seconds)
     fflush(stdout);
 }
 
-static int make_iterations(const asked *a, trajectory *t, FILE *table)
+/// `seconds`: those that iterations before took.
+static int make_iterations(const asked *a, trajectory *t, FILE *table, double seconds)
 {
     ctn_error err;
-    const double began = clock_now();
-    double saved = began;
+    double saved = clock_now();
+    const double began = saved - seconds;
     if (!a->quiet && !trajectory_state(t).iteration) printf("guess          cost %-14.9g\n", trajectory_state(t).cost);
     while (trajectory_state(t).iteration < a->iterations && trajectory_state(t).stop == ILQR_RUNS) {
         const int before = trajectory_state(t).iteration;
@@ -145,6 +146,7 @@ static int optimize_main(const arguments *args)
     ctn_error err;
     trajectory *t = NULL;
     FILE *table = NULL;
+    double seconds = 0;
     int status = read_options(args, &a);
     if (status == EXIT_OK) {
         catch_signals();
@@ -155,8 +157,8 @@ static int optimize_main(const arguments *args)
     }
     if (status == EXIT_OK && args->value[OPT_RESUME] && trajectory_restore(t, a.checkpoint, &err) != CTN_OK)
         status = status_error(&err, "--resume: ");
-    if (status == EXIT_OK) status = (table = optimize_table_open(a.table, trajectory_state(t).iteration)) ? EXIT_OK : EXIT_RUN;
-    if (status == EXIT_OK) status = make_iterations(&a, t, table);
+    if (status == EXIT_OK && !(table = optimize_table_open(a.table, trajectory_state(t).iteration, &seconds))) status = EXIT_RUN;
+    if (status == EXIT_OK) status = make_iterations(&a, t, table, seconds);
     if (table) fclose(table);
     if (status == EXIT_OK) status = write_found(&a, t);
     trajectory_close(t);

@@ -9,8 +9,8 @@
 enum { ROW_ITERATION, ROW_SECONDS, ROW_COST, ROW_DEFECT, ROW_GRADIENT, ROW_RHO, ROW_ALPHA, ROW_COLUMNS };
 extern const char *const optimize_table_columns[ROW_COLUMNS];
 
-/// As row_table_open (cli/base/row_table.h).
-FILE *optimize_table_open(const char *path, long done);
+/// As row_table_open (cli/base/row_table.h); *seconds: of the last row that it has, 0: it has none.
+FILE *optimize_table_open(const char *path, long done, double *seconds);
 
 /// Adds an iteration. False: it could not be written, which was printed.
 bool optimize_table_add(FILE *table, const char *path, const ilqr_state *x, double seconds);
