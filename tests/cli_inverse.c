@@ -89,17 +89,25 @@ START_TEST(refused)
     spit("one.csv", "q.a\n0.1\n");
     spit("euler.yaml", ARM("1", "euler"));
     spit("two.csv", "q.a\n0.5\n0.51\n");
+    spit("slow.csv", "time,q.a\n0,0.5\n0.02,0.51\n0.06,0.52\n");
+    spit("worlds.csv", "time,world,q.a\n0,0,0.5\n0,1,0.6\n0.02,0,0.51\n0.02,1,0.61\n");
     const struct {
         const char *scene, *motion, *says;
     } bad[] = {{"scene.yaml", "one.csv", "expected two states at least, a step apart, found 1"},
                {"scene.yaml", "nowhere.csv", "nowhere.csv"},
+               {"scene.yaml", "slow.csv", "slow.csv: state 3 is 0.04 s after the one before it, and a step is 0.02 s"},
+               {"scene.yaml", "worlds.csv", "worlds.csv: state 2 is 0 s after the one before it"},
                {"euler.yaml", "two.csv", "method: a step of euler leads where velocities say"}};
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
         outcome o = catena("inverse", bad[k].scene, "--motion", bad[k].motion, "--out", "f.csv");
         ck_assert_msg(o.status && strstr(o.err, bad[k].says), "%d: %s\nexpected: %s", o.status, o.err, bad[k].says);
         outcome_free(&o);
     }
-    outcome o = catena("inverse", "scene.yaml", "--out", "f.csv");
+    spit("rounded.csv", "time,q.a\n1,0.5\n1.02001,0.51\n1.04,0.52\n");
+    outcome o = catena("inverse", "scene.yaml", "--motion", "rounded.csv", "--out", "f.csv");
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    outcome_free(&o);
+    o = catena("inverse", "scene.yaml", "--out", "f.csv");
     ck_assert_msg(o.status == 2 && strstr(o.err, "--motion is missing"), "%s", o.err);
     outcome_free(&o);
     leave_scratch();

@@ -21,20 +21,37 @@ typedef struct {
     ctn_tapes *tapes;
     int64_t states;
     int nq, nv;
-    double *q, *v, *to, *tau, *row;  // row [nq + nv] of the file
+    double *q, *v, *to, *tau, *row;  // row [nq + nv + 1] of the file
     double farthest, largest;        // rad or m; N m or N
     int absent;                      // coordinates that the file does not have
     long away;                       // steps that do not lead there
 } inverting;
 
-static const double NEAR = 1e-8;  // rad or m: it is led there
+static const double NEAR = 1e-8;   // rad or m: it is led there
+static const double APART = 1e-3;  // of a step: times may differ by their rounding
+
+/// Whether states are a step apart, where the file says when they are.
+static int check_times(const inverting *x, const char *path)
+{
+    ctn_error err;
+    double before = 0, *const now = x->row + x->nq + x->nv;
+    for (int64_t k = 0; k < x->states && csv_table_has(x->motion, x->nq + x->nv); k++, before = *now) {
+        if (csv_table_read(x->motion, k, 1, x->row, &err) != CTN_OK) return status_error(&err, "--motion: ");
+        if (k && !(fabs(*now - before - x->s.cfg.dt) <= APART * x->s.cfg.dt))
+            return usage_error(
+                "--motion: %s: state %lld is %g s after the one before it, and a step is %g s; record the motion at "
+                "every step of the same size, or say --dt",
+                path, (long long)k + 1, *now - before, x->s.cfg.dt);
+    }
+    return EXIT_OK;
+}
 
 static int open_motion(const arguments *args, inverting *x)
 {
     ctn_error err;
     int status = setup_open_to_step(args, &x->s);
     if (status != EXIT_OK) return status;
-    if (!args->value[OPT_MOTION]) return usage_error("--motion is missing: the file of the states to go through, .csv or .h5");
+    if (!args->value[OPT_MOTION]) return usage_error("--motion is missing: the file of the states to go through, .csv");
     if (!args->value[OPT_OUT]) return usage_error("--out is missing: the file of the joint forces, .csv");
     status = keep_scene(OPT_OUT, args->value[OPT_OUT], x->s.scene);
     if (status == EXIT_OK) status = keep_input(OPT_OUT, args->value[OPT_OUT], args->value[OPT_MOTION], "the motion");
@@ -56,9 +73,11 @@ static int open_motion(const arguments *args, inverting *x)
                 ctn_model_nq(x->s.model));
     x->nq = ctn_model_nq(x->s.model), x->nv = ctn_model_nv(x->s.model);
     const size_t nq = (size_t)x->nq, nv = (size_t)x->nv;
-    x->q = calloc(3 * nq + 3 * nv + 1, sizeof *x->q);
+    x->q = calloc(3 * nq + 3 * nv + 2, sizeof *x->q);
     if (!x->q) return run_error("not enough memory");
     x->to = x->q + nq, x->v = x->to + nq, x->tau = x->v + nv, x->row = x->tau + nv;
+    status = check_times(x, args->value[OPT_MOTION]);
+    if (status != EXIT_OK) return status;
     x->s.cfg.worlds = 1, x->s.cfg.threads = 1;
     if (!args->value[OPT_TOLERANCE]) x->s.cfg.tolerance = fmin(x->s.cfg.tolerance, 1e-12);  // what steps leave, forces bear
     catch_signals();
@@ -161,10 +180,10 @@ const command command_inverse = {
     .scenes = true,
     .does = "Finds the joint forces under which a scene goes through a given motion.",
     .about = "--motion FILE.csv has the states to go through, a line each, a step (--dt, or the scene's) apart, with columns\n"
-             "as recordings have them (q.arm, v.arm); others are passed over. A recording of `catena run --out FILE.csv` is\n"
-             "one. The first state is where the motion begins; velocities of the others are not needed. The forces are those of "
-             "the steps themselves, contact, motors and\n"
-             "springs included: played back, they lead through the same coordinates to the last digits.\n"
+             "as recordings have them (q.arm, v.arm), and `time`, which has to fit; others are passed over. A recording of\n"
+             "`catena run --out FILE.csv` is one. The first state is where the motion begins; velocities of the others are not\n"
+             "needed. The forces are those of the steps themselves, contact, motors and springs included: played back, they\n"
+             "lead through the same coordinates to the last digits.\n"
              "--out FILE.csv has a line a step, as `catena rollout --controls FILE.csv` takes them.\n"
              "Exit status: 0 success; 1 interrupted, frozen, or the file could not be written; 2 bad usage or a bad scene.\n",
     .takes = (TAKES_METHOD & ~TAKES(OPT_WORLDS)) | TAKES(OPT_MOTION) | TAKES(OPT_OUT) | TAKES(OPT_QUIET),

@@ -20,7 +20,8 @@ ctn_status table_format(const char *path, const char *option, bool *csv, ctn_err
 csv_table *table_open_csv(const char *path, const ctn_model *model, table_columns columns, ctn_error *err)
 {
     enum { WIDEST = 280 };  // a link's name and what stands about it
-    const int nq = columns == FORCE_COLUMNS ? 0 : ctn_model_nq(model), count = nq + ctn_model_nv(model);
+    const int nq = columns == FORCE_COLUMNS ? 0 : ctn_model_nq(model), nv = ctn_model_nv(model),
+              count = nq + nv + (columns == MOTION_COLUMNS);
     char(*const text)[WIDEST] = malloc((size_t)count * sizeof *text + 1), velocity[WIDEST];
     const char **const names = malloc((size_t)count * sizeof *names + 1);
     const bool memory = text && names;
@@ -33,7 +34,7 @@ csv_table *table_open_csv(const char *path, const ctn_model *model, table_column
                      velocity + 1);
         }
     }
-    for (int k = 0; memory && k < count; k++) names[k] = text[k];
+    for (int k = 0; memory && k < count; k++) names[k] = k < nq + nv ? text[k] : "time";
     csv_table *const t = !memory                     ? NULL
                          : columns == MOTION_COLUMNS ? csv_table_open_some(path, names, count, err)
                                                      : csv_table_open(path, names, count, err);

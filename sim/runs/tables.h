@@ -13,7 +13,7 @@ ctn_status table_format(const char *path, const char *option, bool *csv, ctn_err
 typedef enum table_columns { STATE_COLUMNS, FORCE_COLUMNS, MOTION_COLUMNS } table_columns;
 
 /// Opens a CSV file whose columns are called as in recordings: those of q, then those of v; or those of joint forces, as v but
-/// with tau; or those of states, among whatever else a recording has. NULL on error, as csv_table_open.
+/// with tau; or those of states, then `time`, among whatever else a recording has. NULL on error, as csv_table_open.
 csv_table *table_open_csv(const char *path, const ctn_model *model, table_columns columns, ctn_error *err);
 
 #endif
