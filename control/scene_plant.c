@@ -168,7 +168,8 @@ static int knots_of(scene_plant *s, double duration, double dt, ctn_error *err)
                0;
     if (!(fabs(knots - rint(knots)) <= 1e-6 * knots) || rint(knots) < 1 || !(knots < 1e6))
         return fail_at(err, CTN_BAD_SCENE, file, o->at.line, o->at.column, "optimize",
-                       "the duration of %g s is no whole number, up to a million, of knots of %g s", duration, s->knot),
+                       "the duration (of catena mpc: --horizon) of %g s is no whole number, up to a million, of knots of %g s",
+                       duration, s->knot),
                0;
     s->hold = (int)rint(steps);
     return (int)rint(knots);

@@ -79,7 +79,8 @@ START_TEST(refused)
     } bad[] = {
         {"scene.yaml", "other.yaml", "1", "the plant has 1 coordinates and 1 numbers that motors are told, the scene 2 and 1"},
         {"scene.yaml", "coarse.yaml", "1", "no whole number of the plant's steps of 0.03 s"},
-        {"scene.yaml", "scene.yaml", "0.33", "no whole number, up to a million, of knots"},
+        {"scene.yaml", "scene.yaml", "0.33", "--horizon) of 0.33 s is no whole number, up to a million, of knots"},
+        {"scene.yaml", "scene.yaml", "0.013", "--horizon) of 0.013 s is no whole number"},
         {"window.yaml", "scene.yaml", "1", "leave `from` and `to` out"},
         {"other.yaml", "other.yaml", "1", "the scene has no `optimize:`"}};
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
