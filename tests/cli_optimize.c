@@ -122,6 +122,35 @@ START_TEST(within_bounds)
 }
 END_TEST
 
+/// Weights, targets and guesses of many joints and motors, a number for each.
+START_TEST(many_numbers)
+{
+    enum { JOINTS = 60 };
+    char text[20000], list[JOINTS * 8] = "", motors[JOINTS * 40] = "";
+    for (int k = 0; k < JOINTS; k++) {
+        sprintf(list + strlen(list), "%s%d", k ? ", " : "", k + 1);
+        sprintf(motors + strlen(motors), "  - {joint: a.%d, type: torque}\n", k);
+    }
+    snprintf(
+        text, sizeof text,
+        "catena: 1\nlinks: [{chain: {name: a, count: %d, step: [0, 0, -1], joint: {type: revolute, axis: [0, 1, 0]}, mass: 1,\n"
+        "  inertia: [1, 1, 1, 0, 0, 0]}}]\nmotors:\n%soptimize:\n  guess: [%s]\n  cost:\n"
+        "    - {term: posture, weight: [%s], end: [%s], target: [%s]}\n",
+        JOINTS, motors, list, list, list, list);
+    ctn_error err;
+    ctn_scene *const scene = ctn_scene_parse(text, strlen(text), "many", &err);
+    ck_assert_msg(scene != NULL, "%s", err.message);
+    const scene_optimize *const o = &scene->optimize;
+    for (int k = 0; k < JOINTS; k++) {
+        ck_assert_double_eq(o->guess[k], k + 1);
+        ck_assert_double_eq(o->cost[0].target[k], k + 1);
+        ck_assert_double_eq(o->cost[0].weight[k], k + 1);
+        ck_assert_double_eq(o->cost[0].end[k], k + 1);
+    }
+    ctn_scene_free(scene);
+}
+END_TEST
+
 static const struct {
     const char *text, *says;
 } bad[] = {
@@ -213,6 +242,7 @@ int main(void)
     tcase_add_loop_test(c, found_is_played, 0, METHODS);
     tcase_add_test(c, goes_on);
     tcase_add_test(c, within_bounds);
+    tcase_add_test(c, many_numbers);
     tcase_add_loop_test(c, refused, 0, BAD);
     tcase_add_test(c, as_documented);
     suite_add_tcase(s, c);

@@ -137,12 +137,10 @@ bool read_quantities(source *s, const node *n, int count, number_sign sign, cons
 {
     if (n->kind != NODE_SEQUENCE) return bad_value(s, n, "expected %d numbers, found %s", count, found(n).text);
     if (n->size != count) return bad_value(s, n, "expected %d numbers, found %d", count, n->size);
-    double values[8];
     bool ok = true;
     int i = 0;
     for (const node *entry = n->child; entry; entry = entry->next, i++)
-        ok = read_quantity(s, entry, sign, of ? of[i] : NO_UNIT, &values[i]) && ok;
-    if (ok) memcpy(x, values, (size_t)count * sizeof *x);
+        ok = read_quantity(s, entry, sign, of ? of[i] : NO_UNIT, &x[i]) && ok;
     return ok;
 }
 
