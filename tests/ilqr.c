@@ -13,7 +13,8 @@
 #include <string.h>
 
 typedef struct {
-    const char *name, *links, *motors;
+    const char *name, *links, *motors;  // links NULL: those of `scene`, a file; motors NULL: likewise
+    const char *scene;
     int order[7];      // golden coordinates in the scene's
     double tolerance;  // of the optimum
 } golden_case;
@@ -29,6 +30,7 @@ static const golden_case cases[] = {
      "  - {name: rod, joint: {type: revolute, axis: [0, 1, 0], damping: 0.1}, mass: 1, com: [0, 0, -0.5],\n"
      "     inertia: [0.083333333333333333, 0.083333333333333333, 1e-4, 0, 0, 0]}\n",
      "[{joint: rod, type: torque}]",
+     NULL,
      {0},
      1e-9},
     {"cart-pole-swing-up",
@@ -37,6 +39,7 @@ static const golden_case cases[] = {
      "  - {name: pole, parent: cart, joint: {type: revolute, axis: [0, -1, 0]}, mass: 0.3, com: [0, 0, -0.5],\n"
      "     inertia: [0.025, 0.025, 1e-4, 0, 0, 0]}\n",
      "[{joint: cart, type: torque}]",
+     NULL,
      {0, 1},
      1e-7},
     {"two-link-reach",
@@ -46,26 +49,12 @@ static const golden_case cases[] = {
      "  - {name: b, parent: a, position: [0, 0, -0.5], joint: {type: revolute, axis: [0, 1, 0], damping: 0.05}, mass: 0.8,\n"
      "     com: [0, 0, -0.2], inertia: [0.010666666666666667, 0.010666666666666667, 1e-4, 0, 0, 0]}\n",
      "[{joint: a, type: torque}, {joint: b, type: torque}]",
+     NULL,
      {0, 1},
      1e-8},
-    {"quadrotor",
-     "links:\n"
-     "  - {name: x, joint: {type: prismatic, axis: [1, 0, 0]}, mass: 0}\n"
-     "  - {name: y, parent: x, joint: {type: prismatic, axis: [0, 1, 0]}, mass: 0}\n"
-     "  - {name: z, parent: y, joint: {type: prismatic, axis: [0, 0, 1]}, mass: 0}\n"
-     "  - {name: yaw, parent: z, joint: {type: revolute, axis: [0, 0, 1]}, mass: 0}\n"
-     "  - {name: pitch, parent: yaw, joint: {type: revolute, axis: [0, 1, 0]}, mass: 0}\n"
-     "  - {name: body, parent: pitch, joint: {type: revolute, axis: [1, 0, 0]}, mass: 0.5,\n"
-     "     inertia: [0.0023, 0.0023, 0.004, 0, 0, 0]}\n",
-     "\n"
-     "  - {link: body, type: thrust, point: [0.175, 0, 0], reaction: 0.0245}\n"
-     "  - {link: body, type: thrust, point: [0, 0.175, 0], reaction: -0.0245}\n"
-     "  - {link: body, type: thrust, point: [-0.175, 0, 0], reaction: 0.0245}\n"
-     "  - {link: body, type: thrust, point: [0, -0.175, 0], reaction: -0.0245}\n",
-     {0, 1, 2, 5, 4, 3},
-     1e-8},
-    {"iiwa14-reach", NULL, ARM_MOTORS, {0, 1, 2, 3, 4, 5, 6}, 1e-9},
-    {"iiwa14-reach-semi-implicit", NULL, ARM_MOTORS, {0, 1, 2, 3, 4, 5, 6}, 1e-9},
+    {"quadrotor", NULL, NULL, "quadrotor/scene.yaml", {0, 1, 2, 5, 4, 3}, 1e-8},
+    {"iiwa14-reach", NULL, ARM_MOTORS, "iiwa14/scene.yaml", {0, 1, 2, 3, 4, 5, 6}, 1e-9},
+    {"iiwa14-reach-semi-implicit", NULL, ARM_MOTORS, "iiwa14/scene.yaml", {0, 1, 2, 3, 4, 5, 6}, 1e-9},
 };
 enum { CASES = sizeof cases / sizeof *cases, MOST_TEXT = 20000 };
 
@@ -111,7 +100,7 @@ static void put_file(char *text, const char *path)
 /// bound: of controls; INFINITY: none.
 static problem open_problem(const golden_case *of, const char *engine, int threads, double bound)
 {
-    char path[80];
+    char path[400];
     snprintf(path, sizeof path, "ddp/%s.json", of->name);
     problem p = {.of = of, .file = golden_json("control", path)};
     ck_assert_msg(p.file, "%s is not there", path);
@@ -125,8 +114,9 @@ static problem open_problem(const golden_case *of, const char *engine, int threa
                   *const guess = golden_numbers(p.file, "u_guess", p.nu), *const x0 = golden_numbers(p.file, "x0", 2 * p.nv);
     char *const text = calloc(MOST_TEXT, 1);
     if (of->links) put(text, "catena: 1\n%s", of->links);
-    else put_file(text, CATENA_SOURCE_DIR "/tests/golden/iiwa14/scene.yaml");
-    put(text, "\nmotors: %s\noptimize:\n  cost:\n    - {term: posture, ", of->motors);
+    else snprintf(path, sizeof path, CATENA_SOURCE_DIR "/tests/golden/%s", of->scene), put_file(text, path);
+    if (of->motors) put(text, "\nmotors: %s", of->motors);
+    put(text, "\noptimize:\n  cost:\n    - {term: posture, ");
     put_list(text, "weight", of, Q, p.nv, 1 / h), put(text, ", ");
     put_list(text, "end", of, end, p.nv, 1), put(text, ", ");
     put_list(text, "target", of, goal, p.nv, 1), put(text, "}\n    - {term: velocity, ");
