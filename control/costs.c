@@ -14,12 +14,12 @@ struct costs {
     ctn_dynamics *dyn;
     int knots, nq, nv, nu;
     double knot;
-    double **target;            // [ncost]: posture q [nq], velocity v [nv], control u [nu]; else NULL
-    int **dof;                  // [ncost][count]: of posture and velocity, which coordinate of v; else NULL
-    double *q, *v, *R, *p, *J;  // [knots + 1][..]: of the points in hand, of the link in hand
-    ctn_totals *totals;         // [knots + 1]
-    double *r, *w, *rows;       // [most], [most], [most][nv] of a term of a point
-    int most;                   // squares of a term
+    double **target;                         // [ncost]: posture q [nq], velocity v [nv], control u [nu]; else NULL
+    int **dof;                               // [ncost][count]: of posture and velocity, which coordinate of v; else NULL
+    double *q, *v, *R, *p, *twist, *J, *dJ;  // [knots + 1][..]: of the points in hand, of the link in hand
+    ctn_totals *totals;                      // [knots + 1]
+    double *r, *w, *rows;                    // [most], [most], [most][2 nv] of a term of a point
+    int most;                                // squares of a term
 };
 
 static double *numbers(size_t n) { return calloc(n + 1, sizeof(double)); }
@@ -72,9 +72,11 @@ costs *costs_open(const ctn_scene *scene, const ctn_model *model, int knots, dou
     bool room = c->target && c->dof;
     for (size_t k = 0; k < n && room; k++) room = open_term(c, (int)k);
     c->q = numbers(points * (size_t)c->nq), c->v = numbers(points * nv), c->R = numbers(points * 9 * nlink);
-    c->p = numbers(points * 3 * nlink), c->J = numbers(points * 6 * nv), c->totals = calloc(points, sizeof *c->totals);
-    c->r = numbers((size_t)c->most), c->w = numbers((size_t)c->most), c->rows = numbers((size_t)c->most * nv);
-    if (room && c->q && c->v && c->R && c->p && c->J && c->totals && c->r && c->w && c->rows) return c;
+    c->p = numbers(points * 3 * nlink), c->twist = numbers(points * 6 * nlink), c->J = numbers(points * 6 * nv);
+    c->dJ = numbers(points * 3 * nv), c->totals = calloc(points, sizeof *c->totals);
+    c->r = numbers((size_t)c->most), c->w = numbers((size_t)c->most), c->rows = numbers((size_t)c->most * 2 * nv);
+    room = room && c->q && c->v && c->R && c->p && c->twist && c->J && c->dJ && c->totals && c->r && c->w && c->rows;
+    if (room) return c;
     costs_close(c);
     return fail(err, CTN_NO_MEMORY, "not enough memory for costs of %d knots", knots), NULL;
 }
@@ -83,8 +85,8 @@ void costs_close(costs *c)
 {
     if (!c) return;
     for (int k = 0; k < c->scene->optimize.ncost && c->target && c->dof; k++) free(c->target[k]), free(c->dof[k]);
-    free(c->target), free(c->dof), free(c->q), free(c->v), free(c->R), free(c->p), free(c->J), free(c->totals);
-    free(c->r), free(c->w), free(c->rows);
+    free(c->target), free(c->dof), free(c->q), free(c->v), free(c->R), free(c->p), free(c->twist), free(c->J);
+    free(c->dJ), free(c->totals), free(c->r), free(c->w), free(c->rows);
     ctn_dynamics_free(c->dyn);
     free(c);
 }
@@ -92,10 +94,11 @@ void costs_close(costs *c)
 /// What the points are, for the calls below: by kinds of terms, so that each is computed once.
 static void look_at(costs *c, int count, const double *x)
 {
-    bool links = false, com = false;
+    bool links = false, moves = false, com = false;
     for (int k = 0; k < c->scene->optimize.ncost; k++) {
         const cost_term t = c->scene->optimize.cost[k].term;
-        links = links || t == COST_PLACE || t == COST_ORIENTATION, com = com || t == COST_COM;
+        moves = moves || t == COST_POINT_VELOCITY, com = com || t == COST_COM;
+        links = links || t == COST_PLACE || t == COST_ORIENTATION || t == COST_POINT_VELOCITY;
     }
     const size_t nx = (size_t)(c->nq + c->nv);
     for (int i = 0; i < count; i++) {
@@ -103,6 +106,7 @@ static void look_at(costs *c, int count, const double *x)
         memcpy(c->v + (size_t)i * (size_t)c->nv, x + (size_t)i * nx + (size_t)c->nq, (size_t)c->nv * sizeof *x);
     }
     if (links) ctn_forward_kinematics(c->dyn, count, c->q, c->R, c->p);
+    if (moves) ctn_link_twists(c->dyn, count, c->q, c->v, c->twist);
     if (com) ctn_energy_momentum(c->dyn, count, c->q, c->v, c->totals);
 }
 
@@ -174,9 +178,16 @@ static void residual(costs *c, int k, int i, const double *x, const double *u)
     default: break;
     }
     const size_t link = (size_t)i * (size_t)ctn_model_nlink(c->model) + (size_t)t->link;
-    const double *const R = c->R + 9 * link, *const p = c->p + 3 * link;
-    for (int j = 0; j < 3; j++)
+    const double *const R = c->R + 9 * link, *const p = c->p + 3 * link, *const twist = c->twist + 6 * link;
+    for (int j = 0; j < 3 && t->term == COST_PLACE; j++)
         c->r[j] = p[j] + R[3 * j] * t->point[0] + R[3 * j + 1] * t->point[1] + R[3 * j + 2] * t->point[2] - t->target[j];
+    if (t->term == COST_PLACE) return;
+    double arm[3];  // from the link's origin to the point
+    for (int j = 0; j < 3; j++) arm[j] = R[3 * j] * t->point[0] + R[3 * j + 1] * t->point[1] + R[3 * j + 2] * t->point[2];
+    for (int j = 0; j < 3; j++) {
+        const int a = (j + 1) % 3, b = (j + 2) % 3;
+        c->r[j] = twist[3 + j] + twist[a] * arm[b] - twist[b] * arm[a] - t->target[j];
+    }
 }
 
 /// The weights of term k at a knot, NULL: it costs nothing there.
@@ -219,16 +230,16 @@ void costs_terms(costs *c, const double *X, const double *U, double *running, do
     }
 }
 
-/// Adds J'w r and J'w J, of the rows of a term, which are by coordinates `offset` on of the n.
-static void add_squares(const costs *c, int count, const double *w, const double *rows, int offset, double *x, double *xx)
+/// Adds J'w r and J'w J, of the rows of a term, which are by the first `width` of the n coordinates.
+static void add_squares(const costs *c, int count, const double *w, const double *rows, int width, double *x, double *xx)
 {
-    const int nv = c->nv, n = 2 * nv;
+    const int n = 2 * c->nv;
     for (int j = 0; j < count; j++)
-        for (int a = 0; a < nv; a++) {
-            const double g = w[j] * rows[j * nv + a];
+        for (int a = 0; a < width; a++) {
+            const double g = w[j] * rows[j * width + a];
             if (g == 0) continue;
-            x[offset + a] += g * c->r[j];
-            for (int b = 0; b < nv; b++) xx[(offset + a) * n + offset + b] += g * rows[j * nv + b];
+            x[a] += g * c->r[j];
+            for (int b = 0; b < width; b++) xx[a * n + b] += g * rows[j * width + b];
         }
 }
 
@@ -272,6 +283,27 @@ static void link_rows(costs *c, int k, int i, int height)
         }
 }
 
+/// Rows of a point's velocity J v, by positions and by velocities: d(J v)/dq = dJ/dt, and less J_b [v_b]x for the three columns of
+/// what turns as a ball, whose v are no rates of coordinates: turns by a and by b differ in their order by a turn about a x b.
+static void velocity_rows(costs *c, int i)
+{
+    const int nv = c->nv;
+    const double *const J = c->J + (size_t)(i * 3 * nv), *const dJ = c->dJ + (size_t)(i * 3 * nv);
+    for (int a = 0; a < 3; a++)
+        for (int b = 0; b < nv; b++) c->rows[2 * a * nv + b] = dJ[a * nv + b], c->rows[(2 * a + 1) * nv + b] = J[a * nv + b];
+    for (int l = 0; l < ctn_model_nlink(c->model); l++) {
+        const ctn_link *const link = ctn_model_link(c->model, l);
+        if (link->joint != CTN_BALL && link->joint != CTN_FREE) continue;
+        const int first = link->vadr + link->nv - 3;
+        const double *const v = c->v + (size_t)(i * nv + first);
+        for (int a = 0; a < 3; a++)
+            for (int b = 0; b < 3; b++) {
+                const int k = (b + 1) % 3, m = (b + 2) % 3;
+                c->rows[2 * a * nv + first + b] -= J[a * nv + first + k] * v[m] - J[a * nv + first + m] * v[k];
+            }
+    }
+}
+
 void costs_derivatives(costs *c, int count, const int *knot, const double *x, const double *u, const plant_costs *to)
 {
     const size_t nv = (size_t)c->nv, n = 2 * nv, m = (size_t)c->nu, points = (size_t)count;
@@ -281,7 +313,9 @@ void costs_derivatives(costs *c, int count, const int *knot, const double *x, co
     look_at(c, count, x);
     for (int k = 0; k < c->scene->optimize.ncost; k++) {
         const scene_cost *const t = &c->scene->optimize.cost[k];
-        if (t->term == COST_PLACE) ctn_point_jacobian(c->dyn, count, c->q, t->link, t->point, c->J);
+        const bool moves = t->term == COST_POINT_VELOCITY;
+        if (t->term == COST_PLACE || moves) ctn_point_jacobian(c->dyn, count, c->q, t->link, t->point, c->J);
+        if (moves) ctn_point_jacobian_rate(c->dyn, count, c->q, c->v, t->link, t->point, c->dJ);
         if (t->term == COST_ORIENTATION) ctn_jacobian(c->dyn, count, c->q, t->link, c->J);
         if (t->term == COST_COM) ctn_com_jacobian(c->dyn, count, c->q, c->J);
         for (int i = 0; i < count; i++) {
@@ -301,9 +335,10 @@ void costs_derivatives(costs *c, int count, const int *knot, const double *x, co
                 }
                 continue;
             case COST_POSTURE: posture_rows(c, k); break;
+            case COST_POINT_VELOCITY: velocity_rows(c, i); break;
             default: link_rows(c, k, i, t->term == COST_ORIENTATION ? 6 : 3); break;
             }
-            add_squares(c, t->count, w, c->rows, 0, gx, gxx);
+            add_squares(c, t->count, w, c->rows, moves ? 2 * c->nv : c->nv, gx, gxx);
         }
     }
 }

@@ -167,6 +167,8 @@ static const struct {
     {PENDULUM "optimize: {cost: [{term: place, link: b, weight: 1, target: [0, 0, 1]}]}\n",
      "optimize.cost[0].link: unknown link 'b'"},
     {PENDULUM "optimize: {cost: [{term: place, link: a, weight: 1}]}\n", "optimize.cost[0].target: missing"},
+    {PENDULUM "optimize: {cost: [{term: point_velocity, link: a, weight: 1}]}\n",
+     "optimize.cost[0].target: missing; a velocity in axes of the world"},
     {PENDULUM "optimize: {cost: [{term: posture, weight: -1}]}\n", "optimize.cost[0].weight"},
     {PENDULUM "optimize: {cost: [{term: posture, weight: [1, 2]}]}\n", "optimize.cost[0].weight"},
     {PENDULUM "optimize: {cost: [{term: control, weight: 1}], bounds: [3, -3]}\n",

@@ -238,12 +238,13 @@ typedef struct scene_search {
 
 /// What a term of the cost of a trajectory is of: squares of what differs from a target (sim/scene/scene_optimize.c).
 typedef enum cost_term {
-    COST_POSTURE,      // coordinates of joints, in tangent coordinates
-    COST_VELOCITY,     // their rates
-    COST_CONTROL,      // what motors are told
-    COST_PLACE,        // m, of a point of a link
-    COST_ORIENTATION,  // rad, a turn of a link, world axes
-    COST_COM,          // m, of the centre of mass
+    COST_POSTURE,         // coordinates of joints, in tangent coordinates
+    COST_VELOCITY,        // their rates
+    COST_CONTROL,         // what motors are told
+    COST_PLACE,           // m, of a point of a link
+    COST_ORIENTATION,     // rad, a turn of a link, world axes
+    COST_COM,             // m, of the centre of mass
+    COST_POINT_VELOCITY,  // m/s, of a point of a link, world axes
     COST_TERMS
 } cost_term;
 

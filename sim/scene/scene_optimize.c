@@ -64,6 +64,7 @@ static const struct {
     [COST_PLACE] = {"place", ALWAYS | BIT(END) | BIT(LINK) | BIT(POINT)},
     [COST_ORIENTATION] = {"orientation", ALWAYS | BIT(END) | BIT(LINK)},
     [COST_COM] = {"com", ALWAYS | BIT(END)},
+    [COST_POINT_VELOCITY] = {"point_velocity", ALWAYS | BIT(END) | BIT(LINK) | BIT(POINT)},
 };
 
 const char *cost_term_name(cost_term term) { return terms[term].name; }
@@ -128,7 +129,10 @@ static bool read_place_cost(source *s, const node *n, const node *const v[COST_K
         return read_quaternion(s, target, x->target) && ok;
     }
     x->ntarget = 3;
-    if (!target) return missing_key(s, n, "target", "missing; a point of the world, [x, y, z] in m");
+    if (!target)
+        return missing_key(s, n, "target",
+                           x->term == COST_POINT_VELOCITY ? "missing; a velocity in axes of the world, [x, y, z] in m/s"
+                                                          : "missing; a point of the world, [x, y, z] in m");
     return read_vector(s, target, 3, ANY_SIGN, x->target) && ok;
 }
 
@@ -141,7 +145,7 @@ static bool read_cost(source *s, const node *n, scene_cost *x)
     if (!read_keys(s, n, "a term of the cost", cost_keys, COST_KEYS, v)) return false;
     if (!v[COST_KEY_TERM]) return missing_key(s, n, "term", "missing; as posture, place or control");
     if (!read_kind(s, v[COST_KEY_TERM], terms, sizeof *terms, COST_TERMS,
-                   "terms are posture, velocity, control, place, orientation, com", &row))
+                   "terms are posture, velocity, control, place, orientation, com, point_velocity", &row))
         return false;
     x->term = (cost_term)row;
     bool ok = true;
