@@ -1,5 +1,6 @@
 #include "control/costs.h"
 
+#include "control/cost_targets.h"
 #include "sim/base/status.h"
 
 #include <catena/dynamics.h>
@@ -13,8 +14,9 @@ struct costs {
     const ctn_model *model;
     ctn_dynamics *dyn;
     int knots, nq, nv, nu;
-    double knot;
-    double **target;                         // [ncost]: posture q [nq], velocity v [nv], control u [nu]; else NULL
+    double knot, begin;  // s: of a knot, and where the horizon begins
+    bool stands;         // all knots are then
+    cost_targets *targets;
     int **dof;                               // [ncost][count]: of posture and velocity, which coordinate of v; else NULL
     double *q, *v, *R, *p, *twist, *J, *dJ;  // [knots + 1][..]: of the points in hand, of the link in hand
     ctn_totals *totals;                      // [knots + 1]
@@ -24,36 +26,18 @@ struct costs {
 
 static double *numbers(size_t n) { return calloc(n + 1, sizeof(double)); }
 
-/// The target of a term, whole, and the coordinates that it is of.
+/// The coordinates that a term is of.
 static bool open_term(costs *c, int k)
 {
     const scene_cost *const t = &c->scene->optimize.cost[k];
     c->most = t->count > c->most ? t->count : c->most;
-    if (t->term == COST_CONTROL) {
-        c->target[k] = numbers((size_t)c->nu);
-        if (!c->target[k]) return false;
-        if (t->target) memcpy(c->target[k], t->target, (size_t)c->nu * sizeof(double));
-        else ctn_model_targets(c->model, c->target[k]);
-        return true;
-    }
     if (t->term != COST_POSTURE && t->term != COST_VELOCITY) return true;
-    c->target[k] = numbers((size_t)(c->nq + c->nv)), c->dof[k] = calloc((size_t)t->count + 1, sizeof **c->dof);
-    if (!c->target[k] || !c->dof[k]) return false;
-    double *const q = c->target[k], *const v = q + c->nq;
-    ctn_model_initial_state(c->model, q, v);
-    memset(v, 0, (size_t)c->nv * sizeof *v);
-    int at = 0, dof = 0;
+    c->dof[k] = calloc((size_t)t->count + 1, sizeof **c->dof);
+    if (!c->dof[k]) return false;
+    int dof = 0;
     for (int j = 0; j < t->njoint; j++) {
         const ctn_link *const link = ctn_model_link(c->model, t->joints[j]);
-        const int size = t->term == COST_POSTURE ? link->nq : link->nv;
-        if (t->target)
-            memcpy(t->term == COST_POSTURE ? q + link->qadr : v + link->vadr, t->target + at, (size_t)size * sizeof *q);
-        at += size;
         for (int i = 0; i < link->nv; i++) c->dof[k][dof++] = link->vadr + i;
-        if (t->term != COST_POSTURE || (link->joint != CTN_BALL && link->joint != CTN_FREE)) continue;
-        double *const turn = q + link->qadr + link->nq - 4, length = 0;
-        for (int i = 0; i < 4; i++) length += turn[i] * turn[i];
-        for (int i = 0; i < 4 && length > 0; i++) turn[i] /= sqrt(length);
     }
     return true;
 }
@@ -67,9 +51,9 @@ costs *costs_open(const ctn_scene *scene, const ctn_model *model, int knots, dou
     c->nq = ctn_model_nq(model), c->nv = ctn_model_nv(model), c->nu = ctn_model_ntarget(model);
     const size_t nlink = (size_t)ctn_model_nlink(model), nv = (size_t)c->nv;
     c->dyn = ctn_dynamics_create(model, NULL, err);
-    if (!c->dyn) return costs_close(c), NULL;
-    c->target = calloc(n + 1, sizeof *c->target), c->dof = calloc(n + 1, sizeof *c->dof);
-    bool room = c->target && c->dof;
+    if (!c->dyn || !(c->targets = cost_targets_open(scene, model, knots, knot, err))) return costs_close(c), NULL;
+    c->dof = calloc(n + 1, sizeof *c->dof);
+    bool room = c->dof;
     for (size_t k = 0; k < n && room; k++) room = open_term(c, (int)k);
     c->q = numbers(points * (size_t)c->nq), c->v = numbers(points * nv), c->R = numbers(points * 9 * nlink);
     c->p = numbers(points * 3 * nlink), c->twist = numbers(points * 6 * nlink), c->J = numbers(points * 6 * nv);
@@ -84,9 +68,10 @@ costs *costs_open(const ctn_scene *scene, const ctn_model *model, int knots, dou
 void costs_close(costs *c)
 {
     if (!c) return;
-    for (int k = 0; k < c->scene->optimize.ncost && c->target && c->dof; k++) free(c->target[k]), free(c->dof[k]);
-    free(c->target), free(c->dof), free(c->q), free(c->v), free(c->R), free(c->p), free(c->twist), free(c->J);
-    free(c->dJ), free(c->totals), free(c->r), free(c->w), free(c->rows);
+    for (int k = 0; k < c->scene->optimize.ncost && c->dof; k++) free(c->dof[k]);
+    cost_targets_close(c->targets);
+    free(c->dof), free(c->q), free(c->v), free(c->R), free(c->p), free(c->twist), free(c->J), free(c->dJ);
+    free(c->totals), free(c->r), free(c->w), free(c->rows);
     ctn_dynamics_free(c->dyn);
     free(c);
 }
@@ -153,40 +138,40 @@ static void rotation_jacobian(const double r[3], int side, double M[9])
         }
 }
 
-/// The residual of term k at point i, c->r, of posture, velocity and controls.
-static void residual(costs *c, int k, int i, const double *x, const double *u)
+/// The residual of term k at point i, which is at a knot: c->r.
+static void residual(costs *c, int k, int i, int knot, const double *x, const double *u)
 {
     const scene_cost *const t = &c->scene->optimize.cost[k];
-    const double *const at = x + (size_t)i * (size_t)(c->nq + c->nv);
+    const double *const target = cost_target(c->targets, k, knot), *const at = x + (size_t)i * (size_t)(c->nq + c->nv);
     switch (t->term) {
     case COST_CONTROL:
-        for (int j = 0; j < t->count; j++) c->r[j] = u[(size_t)i * (size_t)c->nu + (size_t)j] - c->target[k][j];
+        for (int j = 0; j < t->count; j++) c->r[j] = u[(size_t)i * (size_t)c->nu + (size_t)j] - target[j];
         return;
     case COST_POSTURE:
-        ctn_model_difference(c->model, 1, c->target[k], at, c->rows);
+        ctn_model_difference(c->model, 1, target, at, c->rows);
         for (int j = 0; j < t->count; j++) c->r[j] = c->rows[c->dof[k][j]];
         return;
     case COST_VELOCITY:
-        for (int j = 0; j < t->count; j++) c->r[j] = at[c->nq + c->dof[k][j]] - c->target[k][c->nq + c->dof[k][j]];
+        for (int j = 0; j < t->count; j++) c->r[j] = at[c->nq + c->dof[k][j]] - target[c->dof[k][j]];
         return;
     case COST_ORIENTATION:
-        rotation_between(c->R + 9 * ((size_t)i * (size_t)ctn_model_nlink(c->model) + (size_t)t->link), t->target, c->r);
+        rotation_between(c->R + 9 * ((size_t)i * (size_t)ctn_model_nlink(c->model) + (size_t)t->link), target, c->r);
         return;
     case COST_COM:
-        for (int j = 0; j < 3; j++) c->r[j] = c->totals[i].com[j] - t->target[j];
+        for (int j = 0; j < 3; j++) c->r[j] = c->totals[i].com[j] - target[j];
         return;
     default: break;
     }
     const size_t link = (size_t)i * (size_t)ctn_model_nlink(c->model) + (size_t)t->link;
     const double *const R = c->R + 9 * link, *const p = c->p + 3 * link, *const twist = c->twist + 6 * link;
     for (int j = 0; j < 3 && t->term == COST_PLACE; j++)
-        c->r[j] = p[j] + R[3 * j] * t->point[0] + R[3 * j + 1] * t->point[1] + R[3 * j + 2] * t->point[2] - t->target[j];
+        c->r[j] = p[j] + R[3 * j] * t->point[0] + R[3 * j + 1] * t->point[1] + R[3 * j + 2] * t->point[2] - target[j];
     if (t->term == COST_PLACE) return;
     double arm[3];  // from the link's origin to the point
     for (int j = 0; j < 3; j++) arm[j] = R[3 * j] * t->point[0] + R[3 * j + 1] * t->point[1] + R[3 * j + 2] * t->point[2];
     for (int j = 0; j < 3; j++) {
         const int a = (j + 1) % 3, b = (j + 2) % 3;
-        c->r[j] = twist[3 + j] + twist[a] * arm[b] - twist[b] * arm[a] - t->target[j];
+        c->r[j] = twist[3 + j] + twist[a] * arm[b] - twist[b] * arm[a] - target[j];
     }
 }
 
@@ -195,7 +180,8 @@ static const double *weights(costs *c, int k, int knot)
 {
     const scene_cost *const t = &c->scene->optimize.cost[k];
     if (knot == c->knots) return t->end;
-    const double time = c->knot * (knot + 1e-6);  // a knot belongs to a window that it misses by a millionth of it
+    const double time =
+        c->begin + c->knot * ((c->stands ? 0 : knot) + 1e-6);  // a knot belongs to a window that it misses by a millionth of it
     if (!t->weight || time < t->from || time > t->to + 2e-6 * c->knot) return NULL;
     for (int j = 0; j < t->count; j++) c->w[j] = c->knot * t->weight[j];
     return c->w;
@@ -206,17 +192,27 @@ static double cost_of(costs *c, int k, int i, int knot, const double *x, const d
     const double *const w = weights(c, k, knot);
     double sum = 0;
     if (!w) return 0;
-    residual(c, k, i, x, u);
+    residual(c, k, i, knot, x, u);
     for (int j = 0; j < c->scene->optimize.cost[k].count; j++) sum += w[j] * c->r[j] * c->r[j];
     return 0.5 * sum;
 }
 
+void costs_begin(costs *c, double time, bool stands)
+{
+    c->begin = time, c->stands = stands;
+    cost_targets_begin(c->targets, time, stands);
+}
+
 void costs_cost(costs *c, int count, const int *knot, const double *x, const double *u, double *cost)
 {
-    look_at(c, count, x);
-    for (int i = 0; i < count; i++) {
-        cost[i] = 0;
-        for (int k = 0; k < c->scene->optimize.ncost; k++) cost[i] += cost_of(c, k, i, knot[i], x, u);
+    const int most = c->knots + 1, nx = c->nq + c->nv;
+    for (; count > 0; count -= most, knot += most, x += most * nx, u += most * c->nu, cost += most) {
+        const int now = count < most ? count : most;
+        look_at(c, now, x);
+        for (int i = 0; i < now; i++) {
+            cost[i] = 0;
+            for (int k = 0; k < c->scene->optimize.ncost; k++) cost[i] += cost_of(c, k, i, knot[i], x, u);
+        }
     }
 }
 
@@ -264,25 +260,6 @@ static void posture_rows(costs *c, int k)
     }
 }
 
-/// Rows of what links do, from the Jacobians of all points in c->J, of `height` rows.
-static void link_rows(costs *c, int k, int i, int height)
-{
-    const scene_cost *const t = &c->scene->optimize.cost[k];
-    const double *const J = c->J + (size_t)i * (size_t)(height * c->nv);
-    if (t->term != COST_ORIENTATION) {
-        memcpy(c->rows, J, (size_t)(3 * c->nv) * sizeof *J);
-        return;
-    }
-    double M[9];
-    rotation_jacobian(c->r, -1, M);
-    for (int a = 0; a < 3; a++)
-        for (int b = 0; b < c->nv; b++) {
-            double sum = 0;
-            for (int e = 0; e < 3; e++) sum += M[3 * a + e] * J[e * c->nv + b];
-            c->rows[a * c->nv + b] = sum;
-        }
-}
-
 /// Rows of a point's velocity J v, by positions and by velocities: d(J v)/dq = dJ/dt, and less J_b [v_b]x for the three columns of
 /// what turns as a ball, whose v are no rates of coordinates: turns by a and by b differ in their order by a turn about a x b.
 static void velocity_rows(costs *c, int i)
@@ -304,6 +281,45 @@ static void velocity_rows(costs *c, int i)
     }
 }
 
+/// What a term that is of links needs of all points: c->J.
+static void find_jacobians(costs *c, int k, int count)
+{
+    const scene_cost *const t = &c->scene->optimize.cost[k];
+    const bool moves = t->term == COST_POINT_VELOCITY;
+    if (t->term == COST_PLACE || moves) ctn_point_jacobian(c->dyn, count, c->q, t->link, t->point, c->J);
+    if (moves) ctn_point_jacobian_rate(c->dyn, count, c->q, c->v, t->link, t->point, c->dJ);
+    if (t->term == COST_ORIENTATION) ctn_jacobian(c->dyn, count, c->q, t->link, c->J);
+    if (t->term == COST_COM) ctn_com_jacobian(c->dyn, count, c->q, c->J);
+}
+
+/// How the residual of a term changes with coordinates, and that of a point's velocity with their rates, too: c->rows.
+static void find_rows(costs *c, int k, int i)
+{
+    const scene_cost *const t = &c->scene->optimize.cost[k];
+    if (t->term == COST_POSTURE) {
+        posture_rows(c, k);
+        return;
+    }
+    if (t->term == COST_POINT_VELOCITY) {
+        velocity_rows(c, i);
+        return;
+    }
+    const int height = t->term == COST_ORIENTATION ? 6 : 3;
+    const double *const J = c->J + (size_t)i * (size_t)(height * c->nv);
+    if (t->term != COST_ORIENTATION) {
+        memcpy(c->rows, J, (size_t)(3 * c->nv) * sizeof *J);
+        return;
+    }
+    double M[9];
+    rotation_jacobian(c->r, -1, M);
+    for (int a = 0; a < 3; a++)
+        for (int b = 0; b < c->nv; b++) {
+            double sum = 0;
+            for (int e = 0; e < 3; e++) sum += M[3 * a + e] * J[e * c->nv + b];
+            c->rows[a * c->nv + b] = sum;
+        }
+}
+
 void costs_derivatives(costs *c, int count, const int *knot, const double *x, const double *u, const plant_costs *to)
 {
     const size_t nv = (size_t)c->nv, n = 2 * nv, m = (size_t)c->nu, points = (size_t)count;
@@ -313,16 +329,12 @@ void costs_derivatives(costs *c, int count, const int *knot, const double *x, co
     look_at(c, count, x);
     for (int k = 0; k < c->scene->optimize.ncost; k++) {
         const scene_cost *const t = &c->scene->optimize.cost[k];
-        const bool moves = t->term == COST_POINT_VELOCITY;
-        if (t->term == COST_PLACE || moves) ctn_point_jacobian(c->dyn, count, c->q, t->link, t->point, c->J);
-        if (moves) ctn_point_jacobian_rate(c->dyn, count, c->q, c->v, t->link, t->point, c->dJ);
-        if (t->term == COST_ORIENTATION) ctn_jacobian(c->dyn, count, c->q, t->link, c->J);
-        if (t->term == COST_COM) ctn_com_jacobian(c->dyn, count, c->q, c->J);
+        find_jacobians(c, k, count);
         for (int i = 0; i < count; i++) {
             const double *const w = weights(c, k, knot[i]);
             double *const gx = to->x + (size_t)i * n, *const gxx = to->xx + (size_t)i * n * n;
             if (!w) continue;
-            residual(c, k, i, x, u);
+            residual(c, k, i, knot[i], x, u);
             switch (t->term) {
             case COST_CONTROL:
                 for (size_t j = 0; j < m; j++)
@@ -334,11 +346,28 @@ void costs_derivatives(costs *c, int count, const int *knot, const double *x, co
                     gx[a] += w[j] * c->r[j], gxx[a * n + a] += w[j];
                 }
                 continue;
-            case COST_POSTURE: posture_rows(c, k); break;
-            case COST_POINT_VELOCITY: velocity_rows(c, i); break;
-            default: link_rows(c, k, i, t->term == COST_ORIENTATION ? 6 : 3); break;
+            default: find_rows(c, k, i); break;
             }
-            add_squares(c, t->count, w, c->rows, moves ? 2 * c->nv : c->nv, gx, gxx);
+            add_squares(c, t->count, w, c->rows, t->term == COST_POINT_VELOCITY ? 2 * c->nv : c->nv, gx, gxx);
         }
     }
+}
+
+bool costs_distance(costs *c, int k, const double *x, double *far, double *rate)
+{
+    const scene_cost *const t = &c->scene->optimize.cost[k];
+    if (!cost_target_moves(c->targets, k) || t->term == COST_CONTROL || t->term == COST_VELOCITY ||
+        t->term == COST_POINT_VELOCITY)
+        return false;
+    look_at(c, 1, x);
+    residual(c, k, 0, 0, x, NULL);
+    find_jacobians(c, k, 1), find_rows(c, k, 0);
+    double r2 = 0, v2 = 0;
+    for (int j = 0; j < t->count; j++) {
+        double v = 0;
+        for (int i = 0; i < c->nv; i++) v += c->rows[j * c->nv + i] * c->v[i];
+        r2 += c->r[j] * c->r[j], v2 += v * v;
+    }
+    *far = sqrt(r2), *rate = sqrt(v2);
+    return true;
 }

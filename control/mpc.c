@@ -1,85 +1,129 @@
 #include "control/mpc.h"
 
+#include "control/ilqr.h"
+#include "control/sampling.h"
 #include "control/scene_plant.h"
 #include "sim/base/clock.h"
 #include "sim/base/matrix.h"
 #include "sim/base/status.h"
 
 #include <catena/motors.h>
-#include <catena/tapes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct mpc {
+    scene_mpc how;
     scene_plant *plan;
-    ilqr *solver;
-    ctn_tapes *plant;
-    int nq, nv, nu, hold, iterations;
+    ilqr *solver;                 // or
+    sampling *sampler;            // by the planner
+    int nv, nu, ncost, followed;  // knots since the time of costs began
     bool bounded;
-    double *x, *u, *next, *dx, *lower, *upper, *guess;
+    double *squares, *most;  // [ncost] of distances in these
+    double *next, *dx, *lower, *upper, *noise, *memory;
     mpc_state state;
 };
 
-static bool open_room(mpc *m)
+static bool open_room(mpc *m, size_t nx)
 {
-    const size_t nx = (size_t)(m->nq + m->nv), nu = (size_t)m->nu, n = 2 * (size_t)m->nv;
-    m->x = calloc(2 * nx + 3 * nu + n + 1, sizeof *m->x);
-    if (!m->x) return false;
-    m->next = m->x + nx, m->u = m->next + nx, m->lower = m->u + nu, m->upper = m->lower + nu, m->dx = m->upper + nu;
+    const size_t nu = (size_t)m->nu, ncost = (size_t)m->ncost;
+    m->memory = calloc(nx + 2 * (size_t)m->nv + 3 * nu + 2 * ncost + 1, sizeof *m->memory);
+    if (!m->memory) return false;
+    m->next = m->memory, m->dx = m->next + nx, m->lower = m->dx + 2 * m->nv, m->upper = m->lower + nu, m->noise = m->upper + nu;
+    m->squares = m->noise + nu, m->most = m->squares + ncost;
     return true;
 }
 
-/// The first plan, from the scene's start.
-static ctn_status plan_first(mpc *m, const ctn_scene *scene, const ctn_model *model, int first, ctn_error *err)
+// ---- the planner
+
+static ctn_status open_samples(mpc *m, const ctn_scene *scene, uint64_t seed, ctn_error *err)
 {
-    const plant *const p = scene_plant_of(m->plan);
     const scene_optimize *const o = &scene->optimize;
-    m->guess = calloc((size_t)p->knots * (size_t)m->nu + 1, sizeof *m->guess);
-    if (!m->guess) return fail(err, CTN_NO_MEMORY, "not enough memory for a guess");
-    scene_plant_guess(m->plan, m->guess);
-    m->bounded = scene_plant_bounds(m->plan, m->lower, m->upper);
+    for (int i = 0; i < m->nu; i++) {
+        m->noise[i] = m->how.noise ? m->how.noise[i] : 0.05 * (m->upper[i] - m->lower[i]);
+        if (!isfinite(m->noise[i]) || (!m->how.noise && !m->bounded))
+            return fail_at(err, CTN_BAD_SCENE, scene->path, o->at.line, o->at.column, "optimize.mpc.noise",
+                           "missing; number %d of what motors are told has no bounds to take a share of", i);
+    }
+    const sampling_config own = {.mean = m->how.planner == PLANNER_MPPI,
+                                 .samples = m->how.samples,
+                                 .points = m->how.points,
+                                 .temperature = m->how.temperature,
+                                 .noise = m->noise,
+                                 .lower = m->bounded ? m->lower : NULL,
+                                 .upper = m->bounded ? m->upper : NULL,
+                                 .seed = seed};
+    m->sampler = sampling_open(scene_plant_of(m->plan), &own, err);
+    return m->sampler ? CTN_OK : CTN_NO_MEMORY;
+}
+
+static ctn_status open_solver(mpc *m, const scene_optimize *o, ctn_error *err)
+{
     ilqr_config own = ilqr_default_config();
     own.alphas = o->alphas, own.rho = o->rho, own.tolerance = o->tolerance;
     own.lower = m->bounded ? m->lower : NULL, own.upper = m->bounded ? m->upper : NULL;
-    m->solver = ilqr_open(p, &own, err);
-    if (!m->solver) return CTN_NO_MEMORY;
-    ctn_model_initial_state(model, m->x, m->x + m->nq);
-    ctn_status status = ilqr_begin(m->solver, m->x, m->guess, err);
-    for (int k = 0; k < first && status == CTN_OK; k++) status = ilqr_step(m->solver, err);
+    m->solver = ilqr_open(scene_plant_of(m->plan), &own, err);
+    return m->solver ? CTN_OK : CTN_NO_MEMORY;
+}
+
+static ctn_status begin(mpc *m, const double *x0, const double *U, ctn_error *err)
+{
+    if (m->solver) return ilqr_begin(m->solver, x0, U, err);
+    sampling_begin(m->sampler, x0, U);
+    return CTN_OK;
+}
+
+static ctn_status shift(mpc *m, const double *x0, ctn_error *err)
+{
+    if (m->solver) return ilqr_shift(m->solver, x0, err);
+    sampling_shift(m->sampler, x0);
+    return CTN_OK;
+}
+
+/// One iteration; false with CTN_OK: there is nothing to be gained any more.
+static bool improve(mpc *m, ctn_status *status, ctn_error *err)
+{
+    if (!m->solver) return (*status = sampling_step(m->sampler, err)) == CTN_OK;
+    *status = ilqr_step(m->solver, err);
+    return *status == CTN_OK && ilqr_get_state(m->solver).stop == ILQR_RUNS;
+}
+
+/// The first plan, from the scene's start.
+static ctn_status plan_first(mpc *m, const ctn_scene *scene, const ctn_model *model, uint64_t seed, ctn_error *err)
+{
+    const plant *const p = scene_plant_of(m->plan);
+    double *const guess = calloc((size_t)p->knots * (size_t)m->nu + 1, sizeof *guess);
+    if (!guess) return fail(err, CTN_NO_MEMORY, "not enough memory for a guess");
+    scene_plant_guess(m->plan, guess);
+    m->bounded = scene_plant_bounds(m->plan, m->lower, m->upper);
+    ctn_status status =
+        m->how.planner == PLANNER_ILQR ? open_solver(m, &scene->optimize, err) : open_samples(m, scene, seed, err);
+    ctn_model_initial_state(model, m->next, m->next + ctn_model_nq(model));
+    costs_begin(scene_plant_costs(m->plan), 0, m->how.within > 0);
+    if (status == CTN_OK) status = begin(m, m->next, guess, err);
+    for (int k = 0; k < scene->optimize.iterations && status == CTN_OK; k++)
+        if (!improve(m, &status, err)) break;
+    free(guess);
     return status;
 }
 
-mpc *mpc_open(const ctn_scene *scene, const ctn_model *model, const ctn_batch_config *cfg, const ctn_model *plant,
-              const ctn_batch_config *plant_cfg, double horizon, int iterations, int first, ctn_error *err)
+mpc *mpc_open(const ctn_scene *scene, const ctn_model *model, const ctn_batch_config *cfg, const scene_mpc *how, uint64_t seed,
+              ctn_error *err)
 {
     mpc *const m = calloc(1, sizeof *m);
     if (!m) return fail(err, CTN_NO_MEMORY, "not enough memory for a plan"), NULL;
-    m->nq = ctn_model_nq(model), m->nv = ctn_model_nv(model), m->nu = ctn_model_ntarget(model), m->iterations = iterations;
-    bool opened = ctn_model_nq(plant) == m->nq && ctn_model_nv(plant) == m->nv && ctn_model_ntarget(plant) == m->nu;
-    if (!opened)
-        fail(err, CTN_BAD_SCENE, "the plant has %d coordinates and %d numbers that motors are told, the scene %d and %d",
-             ctn_model_nq(plant), ctn_model_ntarget(plant), m->nq, m->nu);
-    for (int k = 0; k < scene->optimize.ncost && opened; k++) {
-        const scene_cost *const t = &scene->optimize.cost[k];
-        if (t->from == 0 && !isfinite(t->to)) continue;
-        fail_at(err, CTN_BAD_SCENE, scene->path, scene->optimize.at.line, scene->optimize.at.column, "optimize",
-                "cost[%d] counts between two times, and a horizon that recedes has no such times; leave `from` and `to` out", k);
-        opened = false;
-    }
-    opened = opened && (m->plan = scene_plant_open(scene, model, cfg, horizon, scene->optimize.alphas, err));
-    if (opened && !open_room(m)) opened = false, fail(err, CTN_NO_MEMORY, "not enough memory for a plan");
-    const double knot = opened ? scene_plant_knot(m->plan) : 1, steps = knot / plant_cfg->dt;
-    if (opened && (!(fabs(steps - rint(steps)) <= 1e-9 * steps) || rint(steps) < 1))
+    m->how = *how, m->nv = ctn_model_nv(model), m->nu = ctn_model_ntarget(model), m->ncost = scene->optimize.ncost;
+    const int points = how->planner == PLANNER_ILQR ? scene->optimize.alphas : how->samples;
+    bool opened = (m->plan = scene_plant_open(scene, model, cfg, how->horizon, points, err)) != NULL;
+    if (opened && !open_room(m, (size_t)scene_plant_of(m->plan)->nx))
+        opened = false, fail(err, CTN_NO_MEMORY, "not enough memory for a plan");
+    const double knot = opened ? scene_plant_knot(m->plan) : 1;
+    if (opened && how->deadline > knot)
         opened = false,
-        fail(err, CTN_BAD_SCENE, "a knot of %g s is no whole number of the plant's steps of %g s", knot, plant_cfg->dt);
-    if (opened) {
-        ctn_batch_config own = *plant_cfg;
-        own.worlds = 1, own.threads = 1, own.parallel = CTN_PARALLEL_WORLDS, own.parameter_count = 0;
-        m->hold = (int)rint(steps), m->plant = ctn_tapes_create(plant, &own, m->hold, false, err);
-        opened = m->plant && plan_first(m, scene, model, first, err) == CTN_OK;
-    }
-    if (opened) return m->state = (mpc_state){.length = knot, .x = m->x, .u = m->u}, m;
+        fail(err, CTN_BAD_SCENE, "a plan has to be made within a knot of %g s, not within %g s; take longer knots", knot,
+             how->deadline);
+    m->state = (mpc_state){.length = knot, .started = how->within > 0 ? INFINITY : 0};
+    if (opened && plan_first(m, scene, model, seed, err) == CTN_OK) return m;
     mpc_close(m);
     return NULL;
 }
@@ -87,60 +131,91 @@ mpc *mpc_open(const ctn_scene *scene, const ctn_model *model, const ctn_batch_co
 void mpc_close(mpc *m)
 {
     if (!m) return;
-    ilqr_close(m->solver), scene_plant_close(m->plan), ctn_tapes_free(m->plant);
-    free(m->x), free(m->guess), free(m);
+    ilqr_close(m->solver), sampling_close(m->sampler), scene_plant_close(m->plan);
+    free(m->memory), free(m);
 }
 
-static void tell(void *context, int step, const double *q, const double *v, double *u, double *tau)
+// ---- knots
+
+/// Costs are those of a horizon that begins at `time`.
+static void look_from(mpc *m, double time)
 {
-    const mpc *const m = context;
-    (void)step, (void)q, (void)v, (void)tau;
-    memcpy(u, m->u, (size_t)m->nu * sizeof *u);
+    const bool waits = isinf(m->state.started);
+    costs_begin(scene_plant_costs(m->plan), waits ? 0 : time - m->state.started, waits);
+}
+
+/// Time begins where all that follows a target is near to it and slow; from then on it is told how far from it.
+static void note_distances(mpc *m, const double *x)
+{
+    costs *const c = scene_plant_costs(m->plan);
+    double far, rate;
+    bool near = true;
+    look_from(m, m->state.time);
+    for (int k = 0; k < m->ncost && isinf(m->state.started); k++)
+        if (costs_distance(c, k, x, &far, &rate)) near = near && far < m->how.within && rate < m->how.slower;
+    if (!near) return;
+    if (isinf(m->state.started)) m->state.started = m->state.time, look_from(m, m->state.time);
+    m->followed++;
+    for (int k = 0; k < m->ncost; k++)
+        if (costs_distance(c, k, x, &far, &rate)) m->squares[k] += far * far, m->most[k] = fmax(m->most[k], far);
 }
 
 /// What the plan has for where the plant is.
-static void decide(mpc *m)
+static void decide(const mpc *m, const double *x, double *u)
 {
     const plant *const p = scene_plant_of(m->plan);
-    memcpy(m->u, ilqr_controls(m->solver), (size_t)m->nu * sizeof *m->u);
-    p->difference(p->context, ilqr_states(m->solver), m->x, m->dx);
-    matrix_multiply(m->nu, 2 * m->nv, 1, 1, ilqr_gains(m->solver), m->dx, m->u);
-    for (int i = 0; i < m->nu && m->bounded; i++) m->u[i] = fmin(fmax(m->u[i], m->lower[i]), m->upper[i]);
+    memcpy(u, m->solver ? ilqr_controls(m->solver) : sampling_control(m->sampler), (size_t)m->nu * sizeof *u);
+    if (!m->solver) return;
+    p->difference(p->context, ilqr_states(m->solver), x, m->dx);
+    matrix_multiply(m->nu, 2 * m->nv, 1, 1, ilqr_gains(m->solver), m->dx, u);
+    for (int i = 0; i < m->nu && m->bounded; i++) u[i] = fmin(fmax(u[i], m->lower[i]), m->upper[i]);
 }
 
-/// The plan for the next knot, from where the model says that this one leads.
-static ctn_status plan_next(mpc *m, ctn_error *err)
+/// The plan for the next knot, from where the model says that this one leads. By a deadline one iteration is always made, and others
+/// while the longest one of them still fits in.
+static ctn_status plan_next(mpc *m, const double *x, const double *u, ctn_error *err)
 {
     const plant *const p = scene_plant_of(m->plan);
+    const double began = clock_now();
     const int now = 0;
+    double longest = 0;
     bool good;
-    ctn_status status = p->step(p->context, 1, &now, m->x, m->u, m->next, &good, err);
+    ctn_status status = p->step(p->context, 1, &now, x, u, m->next, &good, err);
     if (status == CTN_OK && !good) status = fail(err, CTN_FROZEN, "the model cannot step from where the plant is");
-    if (status == CTN_OK) status = ilqr_shift(m->solver, m->next, err);
-    for (int k = 0; k < m->iterations && status == CTN_OK; k++) status = ilqr_step(m->solver, err);
+    if (status == CTN_OK) status = shift(m, m->next, err);
+    double last = clock_now();
+    for (int k = 0; status == CTN_OK; k++) {
+        if (m->how.deadline > 0 ? k && last - began + longest > m->how.deadline : k >= m->how.iterations) break;
+        if (!improve(m, &status, err)) break;
+        const double after = clock_now();
+        longest = fmax(longest, after - last), last = after;
+    }
+    m->state.seconds = clock_now() - began;
     return status;
 }
 
-ctn_status mpc_step(mpc *m, ctn_error *err)
+ctn_status mpc_step(mpc *m, const double *x, double *u, ctn_error *err)
 {
-    const bool begin = m->state.knot == 0;
+    costs *const c = scene_plant_costs(m->plan);
     const int now = 0;
     double cost;
-    decide(m);
-    costs_cost(scene_plant_costs(m->plan), 1, &now, m->x, m->u, &cost);
-    const double began = clock_now();
-    ctn_status status = plan_next(m, err);
-    m->state.seconds = clock_now() - began;
+    note_distances(m, x);
+    decide(m, x, u);
+    costs_cost(c, 1, &now, x, u, &cost);
+    const double after = (m->state.knot + 1) * m->state.length;
+    look_from(m, after);
+    const ctn_status status = plan_next(m, x, u, err);
     if (status != CTN_OK) return status;
-    const ctn_tapes_hooks hooks = {.tell = tell, .context = m};
-    status = ctn_tapes_run(m->plant, m->hold, m->x, m->x + m->nq, &begin, &hooks, err);
-    if (status != CTN_OK) return status;
-    memcpy(m->x, ctn_tapes_q(m->plant, m->hold), (size_t)m->nq * sizeof *m->x);
-    memcpy(m->x + m->nq, ctn_tapes_v(m->plant, m->hold), (size_t)m->nv * sizeof *m->x);
-    m->state.knot++, m->state.time = m->state.knot * m->state.length;
-    m->state.cost += cost, m->state.planned = ilqr_get_state(m->solver).cost;
-    if (ctn_tapes_frozen(m->plant, 0) == CTN_RUNNING) return CTN_OK;
-    return fail(err, CTN_FROZEN, "the plant froze at %g s: %s", m->state.time, ctn_freeze_text(ctn_tapes_frozen(m->plant, 0)));
+    m->state.knot++, m->state.time = after, m->state.cost += cost;
+    m->state.planned = m->solver ? ilqr_get_state(m->solver).cost : sampling_get_state(m->sampler).cost;
+    m->state.iterations = m->solver ? ilqr_get_state(m->solver).iteration : sampling_get_state(m->sampler).round;
+    return CTN_OK;
 }
 
 mpc_state mpc_get_state(const mpc *m) { return m->state; }
+
+bool mpc_distance(const mpc *m, int k, double *rms, double *most)
+{
+    *rms = m->followed ? sqrt(m->squares[k] / m->followed) : 0, *most = m->most[k];
+    return m->most[k] > 0;
+}

@@ -42,8 +42,11 @@ const option_row options[OPTIONS] = {
     [OPT_STRIDE] = {"stride", 0, "N", "write the state every N steps (default 1)"},
     [OPT_GENERATIONS] = {"generations", 0, "N", "how many, those before --resume among them (default: of the scene, or 100)"},
     [OPT_ITERATIONS] = {"iterations", 0, "N", "how many, those before --resume among them (default: of the scene, or 200)"},
-    [OPT_HORIZON] = {"horizon", 0, "S", "how far plans look ahead, in seconds (default 1)"},
+    [OPT_HORIZON] = {"horizon", 0, "S", "how far plans look ahead, in seconds (default: of the scene, or 1)"},
     [OPT_PLANT] = {"plant", 0, "SCENE", "what is really moved: a scene with the same coordinates and motors (default: the same)"},
+    [OPT_PLANNER] = {"planner", 0, "NAME", "how plans are made: ilqr (default), sampling or mppi"},
+    [OPT_SAMPLES] = {"samples", 0, "N", "of sampling and mppi: how many are rolled out side by side (default 64)"},
+    [OPT_DEADLINE] = {"deadline", 0, "S", "seconds in which a plan is made, instead of --iterations"},
     [OPT_MOTION] = {"motion", 0, "FILE", "states of the motion, one step apart: .csv"},
     [OPT_SEED] = {"seed", 0, "N", "of the random numbers (default: that of the scene's sample section, or 0)"},
     [OPT_SEEDS] = {"seeds", 0, "N", "how many searches, from --seed on, of which the best counts (default 1)"},
@@ -290,7 +293,7 @@ bool whole_option(const arguments *args, enum option_id option, long least, long
     return true;
 }
 
-int refuse_scene_options(const arguments *args, unsigned long but)
+int refuse_scene_options(const arguments *args, option_set but)
 {
     for (int o = 0; o < OPTIONS; o++)
         if ((TAKES_METHOD | TAKES(OPT_SEED) | TAKES(OPT_COMPARE)) & ~but & TAKES(o) && args->value[o])

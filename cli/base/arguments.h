@@ -35,6 +35,9 @@ enum option_id {
     OPT_ITERATIONS,
     OPT_HORIZON,
     OPT_PLANT,
+    OPT_PLANNER,
+    OPT_SAMPLES,
+    OPT_DEADLINE,
     OPT_MOTION,
     OPT_STARTS,
     OPT_CONTROLS,
@@ -72,7 +75,9 @@ enum option_id {
     OPTIONS
 };
 
-#define TAKES(option) (1ul << (option))
+/// A set of options, of which there are more than the bits of a long.
+__extension__ typedef unsigned __int128 option_set;
+#define TAKES(option) ((option_set)1 << (option))
 /// Options that override a scene's `integrator:` section and choose where it runs.
 #define TAKES_METHOD                                                                                                             \
     (TAKES(OPT_DT) | TAKES(OPT_INTERVAL) | TAKES(OPT_METHOD) | TAKES(OPT_ORDER) | TAKES(OPT_STAGES) | TAKES(OPT_RHO) |           \
@@ -96,7 +101,7 @@ typedef struct command {
     bool scenes;          // they are scenes, so that names of scenes will do (cli/commands/scenes.h)
     const char *does;     // one line
     const char *about;    // what --help says after it
-    unsigned long takes;  // TAKES(...) of its options
+    option_set takes;     // TAKES(...) of its options
     const char *out;      // what --out is, to it
     const char *plot;     // what --plot draws
     const char *tolerance;  // what --tolerance is, to one that steps nothing; NULL: as in the table of options
@@ -139,7 +144,7 @@ bool whole_option(const arguments *args, enum option_id option, long least, long
 bool size_option(const arguments *args, int *width, int *height);
 
 /// EXIT_OK unless an option of scenes is given, those of TAKES_METHOD but for `but`, which a recording cannot take.
-int refuse_scene_options(const arguments *args, unsigned long but);
+int refuse_scene_options(const arguments *args, option_set but);
 
 /// EXIT_USAGE, and how to record instead, if a file that is to be drawn is a recording in CSV by its name.
 int refuse_csv(const char *path);

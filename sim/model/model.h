@@ -45,6 +45,9 @@ void model_sort_loads(ctn_model *model);
 /// What the scene's motors are told over time: signals.c. False: no memory.
 bool compile_signals(ctn_model *m, const struct ctn_scene *scene);
 
+/// What kernels read of a list of signals [count], and the memory of their knots; both to be freed, also if false: no memory.
+bool compile_signal_list(const scene_signal *list, int count, ctn_signal **signals, double **numbers);
+
 /// The load with that number, which the model has.
 point_load *load_numbered(const ctn_model *m, int number);
 

@@ -79,23 +79,28 @@ static bool make_pieces(const scene_signal *s, double *t, double *piece)
     return true;
 }
 
-bool compile_signals(ctn_model *m, const ctn_scene *scene)
+bool compile_signal_list(const scene_signal *list, int count, ctn_signal **signals, double **numbers)
 {
-    size_t numbers = 0;
-    for (int i = 0; i < scene->nsignal; i++) numbers += 5 * (size_t)knots_of(&scene->signals[i]) + 4;
-    m->nsignal = scene->nsignal;
-    m->signals = calloc((size_t)scene->nsignal + 1, sizeof *m->signals);
-    m->signal_numbers = calloc(numbers + 1, sizeof *m->signal_numbers);
-    if (!m->signals || !m->signal_numbers) return false;
-    double *to = m->signal_numbers;
-    for (int i = 0; i < scene->nsignal; i++) {
-        const scene_signal *const s = &scene->signals[i];
+    size_t room = 0;
+    for (int i = 0; i < count; i++) room += 5 * (size_t)knots_of(&list[i]) + 4;
+    *signals = calloc((size_t)count + 1, sizeof **signals), *numbers = calloc(room + 1, sizeof **numbers);
+    if (!*signals || !*numbers) return false;
+    double *to = *numbers;
+    for (int i = 0; i < count; i++) {
+        const scene_signal *const s = &list[i];
+        ctn_signal *const signal = &(*signals)[i];
         const int n = knots_of(s);
-        m->signals[i] = s->wave;
+        *signal = s->wave;
         if (!n) continue;
-        m->signals[i].count = n, m->signals[i].knots = to, m->signals[i].pieces = to + n;
+        signal->count = n, signal->knots = to, signal->pieces = to + n;
         if (!make_pieces(s, to, to + n)) return false;
         to += 5 * (size_t)n + 4;
     }
     return true;
+}
+
+bool compile_signals(ctn_model *m, const ctn_scene *scene)
+{
+    m->nsignal = scene->nsignal;
+    return compile_signal_list(scene->signals, scene->nsignal, &m->signals, &m->signal_numbers);
 }

@@ -254,12 +254,30 @@ typedef struct scene_cost {
     int count;             // squares
     double *weight, *end;  // [count]; NULL: 0
     double *target;        // [ntarget]; NULL: where the scene begins, velocities 0, the model's own targets
+    int *moves;            // [ntarget] the signal of scene_optimize.signals that is added, counted from 1; 0: none
     int ntarget;
     double from, to;  // s, of what is over time
     int *joints, njoint;  // links
     int link;
     double point[3];  // m, link frame
 } scene_cost;
+
+/// How plans are made that are made anew in every knot.
+typedef enum mpc_planner { PLANNER_ILQR, PLANNER_SAMPLING, PLANNER_MPPI, PLANNERS } mpc_planner;
+extern const char *const mpc_planner_names[PLANNERS];  // "ilqr", "sampling", "mppi"
+
+enum { MOST_MPC_ITERATIONS = 1000000, MOST_MPC_SAMPLES = 100000, MOST_MPC_POINTS = 100000 };
+
+/// `optimize.mpc:` (control/mpc.h).
+typedef struct scene_mpc {
+    mpc_planner planner;
+    double horizon, deadline;  // s; deadline 0: iterations are counted
+    int iterations;            // of a plan
+    int samples, points;       // of sampling and mppi: roll-outs, and points of the spline that they are told
+    double *noise;             // [numbers that motors are told] likewise, deviations; NULL: by the bounds
+    double temperature;        // of mppi: a share of what costs spread over
+    double within, slower;     // the time of costs begins where these are met: m or rad, and these a second; 0: at once
+} scene_mpc;
 
 /// `optimize:`.
 typedef struct scene_optimize {
@@ -273,6 +291,9 @@ typedef struct scene_optimize {
     double *lower, *upper; // likewise; NULL: no bounds
     double tolerance, rho;
     int iterations, alphas, backward, forward;
+    scene_signal *signals;  // of targets that move
+    int nsignal;
+    scene_mpc mpc;
 } scene_optimize;
 
 /// How drag goes with the velocity.

@@ -17,6 +17,7 @@ enum {
     OPTIMIZE_KEY_BACKWARD,
     OPTIMIZE_KEY_FORWARD,
     OPTIMIZE_KEY_BOUNDS,
+    OPTIMIZE_KEY_MPC,
     OPTIMIZE_KEYS
 };
 static const key optimize_keys[OPTIMIZE_KEYS] = {
@@ -31,6 +32,7 @@ static const key optimize_keys[OPTIMIZE_KEYS] = {
     [OPTIMIZE_KEY_BACKWARD] = {.name = "backward"},
     [OPTIMIZE_KEY_FORWARD] = {.name = "forward"},
     [OPTIMIZE_KEY_BOUNDS] = {.name = "bounds"},
+    [OPTIMIZE_KEY_MPC] = {.name = "mpc"},
 };
 
 enum {
@@ -113,30 +115,46 @@ static int told_numbers(const ctn_scene *scene)
     return sum;
 }
 
-static bool read_place_cost(source *s, const node *n, const node *const v[COST_KEYS], scene_cost *x)
+/// The target of a term, a number for all or `count`, each of which may move with time.
+static bool read_target(source *s, const node *n, int count, scene_optimize *to, scene_cost *x)
+{
+    x->ntarget = count;
+    x->target = reader_alloc(s->r, ((size_t)count + 1) * sizeof *x->target);
+    x->moves = reader_alloc(s->r, ((size_t)count + 1) * sizeof *x->moves);
+    if (!x->target || !x->moves) return false;
+    memset(x->moves, 0, (size_t)count * sizeof *x->moves);
+    const bool list = n->kind == NODE_SEQUENCE;
+    if (list && n->size != count) return bad_value(s, n, "expected one number or %d, found %d", count, n->size);
+    bool ok = true;
+    const node *entry = list ? n->child : n;
+    for (int k = 0; k < (list ? count : 1); k++, entry = list ? entry->next : entry)
+        ok = read_signal_into(s, entry, NO_UNIT, &to->signals, &to->nsignal, &x->target[k], &x->moves[k]) && ok;
+    for (int k = 1; k < count && !list; k++) x->target[k] = x->target[0], x->moves[k] = x->moves[0];
+    return ok;
+}
+
+static bool read_place_cost(source *s, const node *n, const node *const v[COST_KEYS], scene_optimize *to, scene_cost *x)
 {
     bool ok = true;
     if (x->term != COST_COM)
         ok = v[COST_KEY_LINK] ? read_link_name(s, v[COST_KEY_LINK], &x->link)
                               : missing_key(s, n, "link", "missing; name the link");
     if (v[COST_KEY_POINT]) ok = read_vector(s, v[COST_KEY_POINT], 3, ANY_SIGN, x->point) && ok;
-    x->target = reader_alloc(s->r, 4 * sizeof *x->target);
-    if (!x->target) return false;
     const node *const target = v[COST_KEY_TARGET];
     if (x->term == COST_ORIENTATION) {
-        x->ntarget = 4;
         if (!target) return missing_key(s, n, "target", "missing; the turn of the link, as a quaternion [w, x, y, z]");
-        return read_quaternion(s, target, x->target) && ok;
+        x->ntarget = 4, x->target = reader_alloc(s->r, 4 * sizeof *x->target);
+        return x->target && read_quaternion(s, target, x->target) && ok;
     }
-    x->ntarget = 3;
     if (!target)
         return missing_key(s, n, "target",
                            x->term == COST_POINT_VELOCITY ? "missing; a velocity in axes of the world, [x, y, z] in m/s"
                                                           : "missing; a point of the world, [x, y, z] in m");
-    return read_vector(s, target, 3, ANY_SIGN, x->target) && ok;
+    if (target->kind != NODE_SEQUENCE) return bad_value(s, target, "expected a list of 3 numbers, found %s", found(target).text);
+    return read_target(s, target, 3, to, x) && ok;
 }
 
-static bool read_cost(source *s, const node *n, scene_cost *x)
+static bool read_cost(source *s, const node *n, scene_optimize *to, scene_cost *x)
 {
     const ctn_scene *const scene = s->r->scene;
     const node *v[COST_KEYS];
@@ -165,21 +183,20 @@ static bool read_cost(source *s, const node *n, scene_cost *x)
         if (!scene->nmotor && (!s->r->motors || !s->r->errors.count))
             return bad_value(s, v[COST_KEY_TERM], "the scene has no motors; give it some in `motors`");
         count = told_numbers(scene);
-        x->ntarget = v[COST_KEY_TARGET] ? count : 0;
-        ok = read_list(s, v[COST_KEY_TARGET], count, ANY_SIGN, &x->target) && ok;
+        if (v[COST_KEY_TARGET]) ok = read_target(s, v[COST_KEY_TARGET], count, to, x) && ok;
     } else if (x->term == COST_POSTURE || x->term == COST_VELOCITY) {
         if (!read_cost_joints(s, v[COST_KEY_JOINTS], x)) return false;
         int nq = count = 0;
         for (int k = 0; k < x->njoint; k++)
             nq += joint_nq(scene->links[x->joints[k]].joint.type), count += joint_nv(scene->links[x->joints[k]].joint.type);
         const int given = x->term == COST_POSTURE ? nq : count;
-        if (nq != count && v[COST_KEY_TARGET] && x->term == COST_POSTURE && v[COST_KEY_TARGET]->kind == NODE_SCALAR)
+        if (nq != count && v[COST_KEY_TARGET] && x->term == COST_POSTURE && v[COST_KEY_TARGET]->kind != NODE_SEQUENCE)
             return bad_value(
                 s, v[COST_KEY_TARGET],
                 "expected a list of the %d numbers of `q` of these joints, as a ball's turn is four of them, found %s", nq,
                 found(v[COST_KEY_TARGET]).text);
-        if (v[COST_KEY_TARGET]) x->ntarget = given, ok = read_list(s, v[COST_KEY_TARGET], given, ANY_SIGN, &x->target) && ok;
-    } else ok = read_place_cost(s, n, v, x) && ok;
+        if (v[COST_KEY_TARGET]) ok = read_target(s, v[COST_KEY_TARGET], given, to, x) && ok;
+    } else ok = read_place_cost(s, n, v, to, x) && ok;
     x->count = count;
     ok = read_list(s, v[COST_KEY_WEIGHT], count, NOT_NEGATIVE, &x->weight) && ok;
     return read_list(s, v[COST_KEY_END], count, NOT_NEGATIVE, &x->end) && ok;
@@ -188,8 +205,9 @@ static bool read_cost(source *s, const node *n, scene_cost *x)
 void free_optimize(scene_optimize *o)
 {
     for (int k = 0; k < o->ncost; k++)
-        free(o->cost[k].weight), free(o->cost[k].end), free(o->cost[k].target), free(o->cost[k].joints);
-    free(o->cost), free(o->guess), free(o->lower), free(o->upper);
+        free(o->cost[k].weight), free(o->cost[k].end), free(o->cost[k].target), free(o->cost[k].moves), free(o->cost[k].joints);
+    free(o->cost), free(o->guess), free(o->lower), free(o->upper), free(o->mpc.noise);
+    free_signal_list(o->signals, o->nsignal);
     *o = (scene_optimize){0};
 }
 
@@ -203,7 +221,7 @@ static bool read_costs(source *s, const node *mapping, const node *n, scene_opti
     bool ok = true;
     for (const node *term = n->child; term && !hopeless(s); term = term->next) {
         to->cost[to->ncost] = (scene_cost){0};
-        ok = read_cost(s, term, &to->cost[to->ncost++]) && ok;
+        ok = read_cost(s, term, to, &to->cost[to->ncost++]) && ok;
     }
     return ok;
 }
@@ -254,6 +272,7 @@ bool read_optimize(source *s, const node *n)
     if (v[OPTIMIZE_KEY_FORWARD]) ok = read_whole(s, v[OPTIMIZE_KEY_FORWARD], 1, MOST_BLOCKS, &to.forward) && ok;
     ok = read_list(s, v[OPTIMIZE_KEY_GUESS], told_numbers(scene), ANY_SIGN, &to.guess) && ok;
     ok = read_control_bounds(s, v[OPTIMIZE_KEY_BOUNDS], &to) && ok;
+    ok = read_mpc(s, v[OPTIMIZE_KEY_MPC], told_numbers(scene), &to) && ok;
     if (!ok || hopeless(s)) {
         free_optimize(&to);
         return ok;

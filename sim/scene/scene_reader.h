@@ -376,6 +376,9 @@ void free_reward(scene_reward *reward, int count);
 
 /// Reads `optimize:`, when links and motors are known; frees it: scene_optimize.c.
 bool read_optimize(source *s, const node *n);
+
+/// Its `mpc:`, once costs and bounds are known, for `told` numbers that motors are told: scene_mpc.c. n NULL: what is usual.
+bool read_mpc(source *s, const node *n, int told, scene_optimize *to);
 void free_optimize(scene_optimize *o);
 
 /// `springs:` and `forces:` on points of links, each may be NULL: scene_loads.c.
@@ -390,6 +393,10 @@ bool read_gaits(source *s, const node *n);
 /// A number, or what changes with time: a constant, and (*signal, from 1; 0: none) what is added to it.
 bool read_signal(source *s, const node *n, value_unit unit, double *constant, int *signal);
 void free_signals(ctn_scene *scene);
+
+/// The same into a list [*count] that is no motor's; to be freed with free_signal_list.
+bool read_signal_into(source *s, const node *n, value_unit unit, scene_signal **list, int *count, double *constant, int *signal);
+void free_signal_list(scene_signal *list, int count);
 
 /// The table that a value names, beside the file; NULL: reported. And the column called `name`, -1: none. scene_table.c
 const scene_table *read_table(source *s, const node *n);

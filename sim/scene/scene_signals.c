@@ -288,23 +288,28 @@ static bool read_form(source *s, const node *n, value_unit unit, double *constan
     return ok && read_hold(s, n, v, form == SIGNAL_KEY_TABLE, to);
 }
 
-bool read_signal(source *s, const node *n, value_unit unit, double *constant, int *signal)
+bool read_signal_into(source *s, const node *n, value_unit unit, scene_signal **list, int *count, double *constant, int *signal)
 {
-    ctn_scene *const scene = s->r->scene;
     if (n->kind != NODE_MAPPING) return read_quantity(s, n, ANY_SIGN, unit, constant);
     scene_signal new = {.form = FORM_SINUSOID};
     if (!read_form(s, n, unit, constant, &new)) {
         free(new.times);
         return false;
     }
-    scene_signal *const signals = realloc(scene->signals, ((size_t)scene->nsignal + 1) * sizeof *signals);
+    scene_signal *const signals = realloc(*list, ((size_t)*count + 1) * sizeof *signals);
     if (!signals) {
         free(new.times);
         return out_of_memory(s);
     }
-    scene->signals = signals, signals[scene->nsignal++] = new;
-    *signal = scene->nsignal;
+    *list = signals, signals[(*count)++] = new;
+    *signal = *count;
     return true;
+}
+
+bool read_signal(source *s, const node *n, value_unit unit, double *constant, int *signal)
+{
+    ctn_scene *const scene = s->r->scene;
+    return read_signal_into(s, n, unit, &scene->signals, &scene->nsignal, constant, signal);
 }
 
 const char *signal_words(const scene_signal *signal, char text[64])
@@ -321,13 +326,19 @@ const char *signal_words(const scene_signal *signal, char text[64])
     return text;
 }
 
+void free_signal_list(scene_signal *list, int count)
+{
+    for (int i = 0; i < count; i++) free(list[i].times);
+    free(list);
+}
+
 void free_signals(ctn_scene *scene)
 {
-    for (int i = 0; i < scene->nsignal; i++) free(scene->signals[i].times);
+    free_signal_list(scene->signals, scene->nsignal);
     for (int i = 0; i < scene->ngait; i++) free(scene->gaits[i].name);
     for (int i = 0; i < scene->ntable; i++) {
         for (int k = 0; k < scene->tables[i].columns; k++) free(scene->tables[i].names[k]);
         free(scene->tables[i].names), free(scene->tables[i].numbers);
     }
-    free(scene->signals), free(scene->gaits), free(scene->tables);
+    free(scene->gaits), free(scene->tables);
 }

@@ -1,0 +1,220 @@
+#include "control/sampling.h"
+
+#include "sim/base/random.h"
+#include "sim/base/status.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct sampling {
+    const plant *plant;
+    sampling_config cfg;
+    uint64_t key;
+    int64_t rounds;  // in all: the samples' counter
+    double *noise, *lower, *upper;
+    double *x0, *line, *tried;    // [nx], [points][m], [samples][points][m]
+    double *x, *u, *next, *each;  // [samples][nx], [samples][m], [samples][nx], [samples], of those that are left
+    double *spare;                // [points][m]
+    double *J, *weight;           // [samples]; J NaN: it failed
+    int *whose, *knot;            // [samples], of those that are left
+    bool *good;
+    sampling_state state;
+    double *memory;
+};
+
+/// Deals out the arrays of the block, or counts them when there is none.
+static size_t deal(sampling *s)
+{
+    const size_t S = (size_t)s->cfg.samples, m = (size_t)s->plant->m, nx = (size_t)s->plant->nx, P = (size_t)s->cfg.points;
+    const struct {
+        double **to;
+        size_t size;
+    } rows[] = {{&s->noise, m},    {&s->lower, m},     {&s->upper, m},         {&s->x0, nx},
+                {&s->line, P * m}, {&s->spare, P * m}, {&s->tried, S * P * m}, {&s->x, S * nx},
+                {&s->u, S * m},    {&s->next, S * nx}, {&s->each, S},          {&s->J, S},
+                {&s->weight, S}};
+    size_t sum = 0;
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        if (s->memory) *rows[k].to = s->memory + sum;
+        sum += rows[k].size;
+    }
+    return sum;
+}
+
+sampling *sampling_open(const plant *p, const sampling_config *cfg, ctn_error *err)
+{
+    if (cfg->samples < 2 || cfg->samples > p->most || cfg->points < 2 || !(cfg->temperature > 0))
+        return fail(err, CTN_BAD_ARGUMENT, "expected 2 to %d samples, 2 points or more, and a temperature above 0", p->most),
+               NULL;
+    sampling *const s = calloc(1, sizeof *s);
+    if (!s) return fail(err, CTN_NO_MEMORY, "not enough memory for samples"), NULL;
+    s->plant = p, s->cfg = *cfg;
+    s->cfg.points = cfg->points < p->knots ? cfg->points : p->knots;
+    const philox4x32_ctr_t key = random_words(cfg->seed, 0, 0, 0x6d7063);  // apart from what scenes draw of the same seed
+    s->key = (uint64_t)key.v[0] << 32 | key.v[1];
+    const size_t S = (size_t)cfg->samples;
+    s->memory = calloc(deal(s) + 1, sizeof *s->memory);
+    s->whose = calloc(S, sizeof *s->whose), s->knot = calloc(S, sizeof *s->knot), s->good = calloc(S, sizeof *s->good);
+    if (!s->memory || !s->whose || !s->knot || !s->good) {
+        sampling_close(s);
+        return fail(err, CTN_NO_MEMORY, "not enough memory for %d samples", cfg->samples), NULL;
+    }
+    deal(s);
+    for (int i = 0; i < p->m; i++) {
+        s->noise[i] = cfg->noise[i];
+        s->lower[i] = cfg->lower ? cfg->lower[i] : -INFINITY, s->upper[i] = cfg->upper ? cfg->upper[i] : INFINITY;
+    }
+    s->cfg.noise = s->cfg.lower = s->cfg.upper = NULL;
+    return s;
+}
+
+void sampling_close(sampling *s)
+{
+    if (!s) return;
+    free(s->memory), free(s->whose), free(s->knot), free(s->good);
+    free(s);
+}
+
+// ---- lines through points
+
+/// At which knot point j is.
+static double place_of(const sampling *s, int j)
+{
+    return s->cfg.points > 1 ? (double)j * (s->plant->knots - 1) / (s->cfg.points - 1) : 0;
+}
+
+/// The line through points at a knot, or between two; it stays beyond its end.
+static void line_at(const sampling *s, const double *points, double knot, double *u)
+{
+    const int m = s->plant->m, last = s->cfg.points - 1;
+    const double at = last ? fmin(fmax(knot * last / (s->plant->knots - 1), 0), last) : 0, below = floor(at + 1e-9);
+    const int j = (int)below, next = j < last ? j + 1 : last;
+    const double share = fmax(at - below, 0);
+    for (int i = 0; i < m; i++) u[i] = points[j * m + i] + share * (points[next * m + i] - points[j * m + i]);
+}
+
+static double bounded(const sampling *s, int i, double u) { return fmin(fmax(u, s->lower[i]), s->upper[i]); }
+
+void sampling_begin(sampling *s, const double *x0, const double *U)
+{
+    const int m = s->plant->m, last = s->plant->knots - 1;
+    memcpy(s->x0, x0, (size_t)s->plant->nx * sizeof *x0);
+    for (int j = 0; j < s->cfg.points; j++) {
+        const double at = place_of(s, j), below = floor(at);
+        const int k = (int)below, next = k < last ? k + 1 : last;
+        for (int i = 0; i < m; i++)
+            s->line[j * m + i] = bounded(s, i, U[k * m + i] + (at - below) * (U[next * m + i] - U[k * m + i]));
+    }
+    s->state = (sampling_state){0};
+}
+
+void sampling_shift(sampling *s, const double *x0)
+{
+    const int m = s->plant->m;
+    memcpy(s->x0, x0, (size_t)s->plant->nx * sizeof *x0);
+    for (int j = 0; j < s->cfg.points; j++) line_at(s, s->line, place_of(s, j) + 1, s->spare + j * m);
+    memcpy(s->line, s->spare, (size_t)(s->cfg.points * m) * sizeof *s->line);
+    s->state = (sampling_state){.failed = s->state.failed};
+}
+
+// ---- a round
+
+/// The last plan, and samples around it.
+static void draw(sampling *s)
+{
+    const int n = s->cfg.points * s->plant->m, m = s->plant->m;
+    memcpy(s->tried, s->line, (size_t)n * sizeof *s->tried);
+    for (int k = 1; k < s->cfg.samples; k++)
+        for (int i = 0; i < n; i += 2) {
+            double x[2], z[2], *const to = s->tried + (size_t)k * (size_t)n;
+            uniform_pair_of(random_words(s->key, (uint64_t)s->rounds, (uint32_t)(i / 2), (uint32_t)k), x);
+            normal_pair_of(x, z);
+            for (int e = i; e < i + 2 && e < n; e++) to[e] = bounded(s, e % m, s->line[e] + s->noise[e % m] * z[e - i]);
+        }
+    s->rounds++;
+}
+
+/// Rolls out `count` lines side by side: J [count] of each, NaN: the plant cannot go through it.
+static ctn_status roll_out(sampling *s, int count, const double *lines, double *J, ctn_error *err)
+{
+    const plant *const p = s->plant;
+    const size_t nx = (size_t)p->nx, m = (size_t)p->m, n = (size_t)s->cfg.points * m;
+    int left = count;
+    for (int k = 0; k < count; k++) {
+        memcpy(s->x + (size_t)k * nx, s->x0, nx * sizeof *s->x);
+        s->whose[k] = k, J[k] = 0;
+    }
+    for (int k = 0; k <= p->knots && left; k++) {
+        for (int a = 0; a < left; a++) s->knot[a] = k, line_at(s, lines + (size_t)s->whose[a] * n, k, s->u + (size_t)a * m);
+        p->cost(p->context, left, s->knot, s->x, s->u, s->each);
+        for (int a = 0; a < left; a++) J[s->whose[a]] += s->each[a];
+        if (k == p->knots) break;
+        const ctn_status status = p->step(p->context, left, s->knot, s->x, s->u, s->next, s->good, err);
+        if (status != CTN_OK) return status;
+        int kept = 0;
+        for (int a = 0; a < left; a++) {
+            const double *const x = s->next + (size_t)a * nx;
+            bool fine = s->good[a];
+            for (size_t i = 0; i < nx && fine; i++) fine = isfinite(x[i]);
+            if (!fine) J[s->whose[a]] = NAN;
+            else memcpy(s->x + (size_t)kept * nx, x, nx * sizeof *x), s->whose[kept++] = s->whose[a];
+        }
+        left = kept;
+    }
+    for (int k = 0; k < count; k++) {
+        if (!isfinite(J[k])) J[k] = NAN;
+        s->state.failed += isnan(J[k]);
+    }
+    return CTN_OK;
+}
+
+/// The weighted mean of all samples that live, of which `best` costs least.
+static void average(sampling *s, int best)
+{
+    const int n = s->cfg.points * s->plant->m, S = s->cfg.samples;
+    double above = 0, sum = 0, squares = 0;
+    int lives = 0;
+    for (int k = 0; k < S; k++)
+        if (!isnan(s->J[k])) above += s->J[k] - s->J[best], lives++;
+    const double lambda = s->cfg.temperature * above / lives;
+    for (int k = 0; k < S; k++) {
+        s->weight[k] = isnan(s->J[k]) ? 0 : lambda > 0 ? exp(-(s->J[k] - s->J[best]) / lambda) : 1;
+        sum += s->weight[k], squares += s->weight[k] * s->weight[k];
+    }
+    memset(s->spare, 0, (size_t)n * sizeof *s->spare);
+    for (int k = 0; k < S; k++)
+        for (int i = 0; i < n && s->weight[k] > 0; i++)
+            s->spare[i] += s->weight[k] / sum * s->tried[(size_t)k * (size_t)n + (size_t)i];
+    s->state.effective = sum * sum / squares;
+}
+
+ctn_status sampling_step(sampling *s, ctn_error *err)
+{
+    const int n = s->cfg.points * s->plant->m;
+    draw(s);
+    ctn_status status = roll_out(s, s->cfg.samples, s->tried, s->J, err);
+    if (status != CTN_OK) return status;
+    int best = -1;
+    for (int k = 0; k < s->cfg.samples; k++)
+        if (!isnan(s->J[k]) && (best < 0 || s->J[k] < s->J[best])) best = k;
+    if (best < 0)
+        return fail(err, CTN_FROZEN,
+                    "none of %d samples lives through the horizon; take less `noise` in `optimize.mpc`, or a "
+                    "smaller dt",
+                    s->cfg.samples);
+    double cost = NAN;
+    s->state.best = s->J[best], s->state.effective = 1, s->state.round++;
+    if (s->cfg.mean) {
+        average(s, best);
+        status = roll_out(s, 1, s->spare, &cost, err);
+        if (status != CTN_OK) return status;
+    }
+    if (isnan(cost)) memcpy(s->spare, s->tried + (size_t)best * (size_t)n, (size_t)n * sizeof *s->spare), cost = s->state.best;
+    memcpy(s->line, s->spare, (size_t)n * sizeof *s->line);
+    s->state.cost = cost;
+    return CTN_OK;
+}
+
+sampling_state sampling_get_state(const sampling *s) { return s->state; }
+const double *sampling_control(const sampling *s) { return s->line; }

@@ -1,0 +1,216 @@
+/// What plans that are made anew go by: costs whose targets move and whose windows pass, against closed forms and differences; when
+/// time begins; plans by samples against the optimum of iterative LQR, and their bits.
+#include "control/costs.h"
+#include "control/ilqr.h"
+#include "control/sampling.h"
+#include "control/scene_plant.h"
+#include "tests/suite.h"
+
+#include <catena/catena.h>
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static ctn_scene *scene_of(const char *text)
+{
+    ctn_error err;
+    ctn_scene *const scene = ctn_scene_parse(text, strlen(text), "mpc", &err);
+    ck_assert_msg(scene != NULL, "%s", err.message);
+    return scene;
+}
+
+#define SLIDERS                                                                                                                  \
+    "catena: 1\ngravity: [0, 0, 0]\nlinks:\n"                                                                                    \
+    "  - {name: a, joint: {type: prismatic, axis: [1, 0, 0]}, mass: 1, inertia: [1, 1, 1, 0, 0, 0]}\n"                           \
+    "  - {name: b, parent: a, joint: {type: prismatic, axis: [0, 1, 0]}, mass: 1, inertia: [1, 1, 1, 0, 0, 0]}\n"                \
+    "motors: [{joint: a, type: torque}, {joint: b, type: torque}]\nintegrator: {method: rk4, dt: 0.1}\nduration: 1\n"
+
+enum { KNOTS = 10 };
+static const double h = 0.1, pi = 3.14159265358979323846;
+
+static double eight(double t) { return 0.5 + 2 * sin(2 * pi * 0.3 * t); }
+static double ramp(double t) { return t < 1 ? 0 : t < 2 ? 3 * (t - 1) : 3; }
+
+static const char *const moving[] = {
+    "{term: place, link: b, target: [{sinusoid: {mean: 0.5, amplitude: 2, frequency: 0.3}}, "
+    "{table: {times: [1, 2], values: [0, 3]}}, 0], weight: 2, end: 5}",
+    "{term: com, target: [{sinusoid: {mean: 0.5, amplitude: 2, frequency: 0.3}}, "
+    "{table: {times: [1, 2], values: [0, 3]}}, 0], weight: 2, end: 5}",
+    "{term: posture, target: [{sinusoid: {mean: 0.5, amplitude: 2, frequency: 0.3}}, {table: {times: [1, 2], values: [0, 3]}}], "
+    "weight: 2, end: 5}",
+    "{term: velocity, target: [{sinusoid: {mean: 0.5, amplitude: 2, frequency: 0.3}}, {table: {times: [1, 2], values: [0, 3]}}], "
+    "weight: 2, end: 5}",
+    "{term: control, target: [{sinusoid: {mean: 0.5, amplitude: 2, frequency: 0.3}}, {table: {times: [1, 2], values: [0, 3]}}], "
+    "weight: 2}",
+};
+enum { MOVING = sizeof moving / sizeof *moving };
+
+/// What a term costs at knots of a horizon that begins late, or stands, is what its path says of then.
+START_TEST(targets_move)
+{
+    char text[1500];
+    const bool com = strstr(moving[_i], "com") != NULL, control = strstr(moving[_i], "control") != NULL;
+    snprintf(text, sizeof text, SLIDERS "optimize: {cost: [%s]}\n", moving[_i]);
+    ctn_scene *const scene = scene_of(text);
+    ctn_model *const model = ctn_model_create(scene, NULL);
+    costs *const c = costs_open(scene, model, KNOTS, h, NULL);
+    const double x[4] = {0.3, -0.7, 0.3, -0.7}, u[2] = {0.3, -0.7};
+    for (int way = 0; way < 3; way++) {
+        const double begin = way ? 0.85 : 0;
+        if (way) costs_begin(c, begin, way == 2);
+        for (int k = 0; k <= KNOTS; k++) {
+            double cost;
+            costs_cost(c, 1, &k, x, u, &cost);
+            const double t = begin + (way == 2 ? 0 : k * h), share = com ? 0.5 : 1;  // half of the mass stays at y = 0
+            const double r[2] = {0.3 - eight(t), -0.7 * share - ramp(t)}, w = k < KNOTS ? 2 * h : control ? 0 : 5;
+            ck_assert_double_eq_tol(cost, 0.5 * w * (r[0] * r[0] + r[1] * r[1]), 1e-12);
+        }
+    }
+    double far, rate;
+    const bool follows = costs_distance(c, 0, x, &far, &rate);
+    ck_assert_int_eq(follows, _i < 3);
+    if (follows) {  // the horizon stands at 0.85 s
+        ck_assert_double_eq_tol(far, hypot(0.3 - eight(0.85), -0.7 * (com ? 0.5 : 1)), 1e-12);
+        ck_assert_double_eq_tol(rate, hypot(0.3, 0.7 * (com ? 0.5 : 1)), 1e-12);
+    }
+    costs_close(c), ctn_model_free(model), ctn_scene_free(scene);
+}
+END_TEST
+
+/// A window opens and closes by the time at which a knot is.
+START_TEST(windows_pass)
+{
+    ctn_scene *const scene = scene_of(
+        SLIDERS "optimize: {cost: [{term: posture, target: 1, weight: 2, from: 1, to: 1.45}, {term: control, weight: 0}]}\n");
+    ctn_model *const model = ctn_model_create(scene, NULL);
+    costs *const c = costs_open(scene, model, KNOTS, h, NULL);
+    const double x[4] = {0}, u[2] = {0};
+    for (int begin = 0; begin < 30; begin++) {
+        costs_begin(c, begin * h, false);
+        for (int k = 0; k < KNOTS; k++) {
+            double cost;
+            costs_cost(c, 1, &k, x, u, &cost);
+            ck_assert_double_eq_tol(cost, begin + k >= 10 && begin + k <= 14 ? 2 * h : 0, 1e-15);
+        }
+    }
+    costs_close(c), ctn_model_free(model), ctn_scene_free(scene);
+}
+END_TEST
+
+// ---- samples
+
+#define STEADY                                                                                                                   \
+    SLIDERS "optimize: {bounds: [-6, 6], cost: [{term: posture, target: [1, -1], weight: 1, end: 30}, "                          \
+            "{term: velocity, weight: 0.1, end: 3}, {term: control, weight: 0.02}]}\n"
+
+typedef struct {
+    ctn_scene *scene;
+    ctn_model *model;
+    scene_plant *plant;
+} problem;
+
+static problem open_problem(int samples, int threads, const char *engine)
+{
+    ctn_error err;
+    problem p = {.scene = scene_of(STEADY)};
+    p.model = ctn_model_create(p.scene, NULL);
+    ctn_batch_config cfg = ctn_scene_config(p.scene);
+    cfg.threads = threads, cfg.engine = engine;
+    p.plant = scene_plant_open(p.scene, p.model, &cfg, KNOTS * h, samples, &err);
+    ck_assert_msg(p.plant != NULL, "%s", err.message);
+    return p;
+}
+
+static void close_problem(problem *p) { scene_plant_close(p->plant), ctn_model_free(p->model), ctn_scene_free(p->scene); }
+
+static const double noise[] = {1, 1}, lower[] = {-6, -6}, upper[] = {6, 6}, x0[4] = {0}, U0[2 * KNOTS] = {0};
+
+static sampling *open_samples(const problem *p, bool mean, int points, uint64_t seed)
+{
+    const sampling_config cfg = {mean, 60, points, 0.05, noise, lower, upper, seed};
+    sampling *const s = sampling_open(scene_plant_of(p->plant), &cfg, NULL);
+    ck_assert_ptr_nonnull(s);
+    sampling_begin(s, x0, U0);
+    return s;
+}
+
+/// Both come near to the cost that iterative LQR finds, and never below it; the best sample never costs more than the plan before.
+START_TEST(samples_find_the_optimum)
+{
+    const bool mean = _i;
+    problem p = open_problem(60, 1, "scalar");
+    ilqr_config cfg = ilqr_default_config();
+    cfg.lower = lower, cfg.upper = upper;
+    ilqr *const best = ilqr_open(scene_plant_of(p.plant), &cfg, NULL);
+    ck_assert_int_eq(ilqr_begin(best, x0, U0, NULL), CTN_OK);
+    const double begin = ilqr_get_state(best).cost;
+    for (int k = 0; k < 50; k++) ck_assert_int_eq(ilqr_step(best, NULL), CTN_OK);
+    const double optimum = ilqr_get_state(best).cost;
+    sampling *const s = open_samples(&p, mean, KNOTS, 1);
+    double before = begin;
+    for (int k = 0; k < 300; k++) {
+        ck_assert_int_eq(sampling_step(s, NULL), CTN_OK);
+        const sampling_state now = sampling_get_state(s);
+        ck_assert(now.best <= before && (mean || now.cost == now.best) && now.cost >= optimum - 1e-9);
+        ck_assert(mean ? now.effective >= 1 && now.effective <= 60 : now.effective == 1);
+        before = now.cost;
+    }
+    ck_assert_msg(before - optimum < 0.03 * (begin - optimum), "%g at first, %g after samples, %g at best", begin, before,
+                  optimum);
+    sampling_close(s), ilqr_close(best), close_problem(&p);
+}
+END_TEST
+
+/// Moved on by a knot, a line of a point a knot goes on where it was; the plan is within its bounds; the same bits for threads, in
+/// lanes and alone; other seeds, others.
+START_TEST(samples_move_on)
+{
+    const char *const engines[] = {"scalar", "auto", "auto", "scalar"};
+    const int threads[] = {1, 1, 2, 1};
+    double told[4][40];
+    for (int way = 0; way < 4; way++) {
+        problem p = open_problem(60, threads[way], engines[way]);
+        sampling *const s = open_samples(&p, _i, 4, way == 3);
+        double x[4] = {0};
+        for (int k = 0; k < 20; k++) {
+            bool good;
+            const int now = 0;
+            ck_assert_int_eq(sampling_step(s, NULL), CTN_OK);
+            memcpy(told[way] + 2 * k, sampling_control(s), 2 * sizeof **told);
+            for (int i = 0; i < 2; i++) ck_assert(fabs(told[way][2 * k + i]) <= 6);
+            const plant *const q = scene_plant_of(p.plant);
+            double next[4];
+            ck_assert_int_eq(q->step(q->context, 1, &now, x, told[way] + 2 * k, next, &good, NULL), CTN_OK);
+            memcpy(x, next, sizeof x);
+            sampling_shift(s, x);
+        }
+        ck_assert_msg(hypot(x[0] - 1, x[1] + 1) < 0.1, "%g %g", x[0], x[1]);
+        sampling_close(s), close_problem(&p);
+    }
+    ck_assert(!memcmp(told[0], told[1], sizeof *told) && !memcmp(told[0], told[2], sizeof *told));
+    ck_assert(memcmp(told[0], told[3], sizeof *told));
+    problem p = open_problem(60, 1, "scalar");
+    sampling *const s = open_samples(&p, false, KNOTS, 0);
+    double U[2 * KNOTS];
+    for (int k = 0; k < 2 * KNOTS; k++) U[k] = 0.1 * k;
+    sampling_begin(s, x0, U);
+    for (int k = 0; k < KNOTS; k++, sampling_shift(s, x0))
+        for (int i = 0; i < 2; i++) ck_assert_double_eq(sampling_control(s)[i], U[2 * k + i]);
+    ck_assert_double_eq(sampling_control(s)[1], U[2 * KNOTS - 1]);
+    sampling_close(s), close_problem(&p);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *const s = suite_create("mpc");
+    TCase *const c = tcase_create("mpc");
+    tcase_set_timeout(c, 60);
+    tcase_add_loop_test(c, targets_move, 0, MOVING);
+    tcase_add_test(c, windows_pass);
+    tcase_add_loop_test(c, samples_find_the_optimum, 0, 2);
+    tcase_add_loop_test(c, samples_move_on, 0, 2);
+    suite_add_tcase(s, c);
+    return run_suite(s);
+}
