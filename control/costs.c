@@ -371,3 +371,38 @@ bool costs_distance(costs *c, int k, const double *x, double *far, double *rate)
     *far = sqrt(r2), *rate = sqrt(v2);
     return true;
 }
+
+int costs_squares(const costs *c)
+{
+    int sum = 0;
+    for (int k = 0; k < c->scene->optimize.ncost; k++) sum += c->scene->optimize.cost[k].count;
+    return sum;
+}
+
+void costs_residuals(costs *c, int count, const double *x, const double *u, double *r, double *J)
+{
+    const size_t nv = (size_t)c->nv, width = 2 * nv + (size_t)c->nu, all = (size_t)costs_squares(c);
+    size_t at = 0;
+    look_at(c, count, x);
+    if (J) memset(J, 0, (size_t)count * all * width * sizeof *J);
+    for (int k = 0; k < c->scene->optimize.ncost; k++) {
+        const scene_cost *const t = &c->scene->optimize.cost[k];
+        const size_t squares = (size_t)t->count;
+        if (J) find_jacobians(c, k, count);
+        for (size_t i = 0; i < (size_t)count; i++) {
+            residual(c, k, (int)i, 0, x, u);
+            memcpy(r + i * all + at, c->r, squares * sizeof *r);
+            double *const rows = J ? J + (i * all + at) * width : NULL;
+            if (J && t->term != COST_VELOCITY && t->term != COST_CONTROL) {
+                const size_t by = t->term == COST_POINT_VELOCITY ? 2 * nv : nv;
+                find_rows(c, k, (int)i);
+                for (size_t j = 0; j < squares; j++) memcpy(rows + j * width, c->rows + j * by, by * sizeof *rows);
+            }
+            for (size_t j = 0; j < squares && J; j++) {
+                if (t->term == COST_VELOCITY) rows[j * width + nv + (size_t)c->dof[k][j]] = 1;
+                if (t->term == COST_CONTROL) rows[j * width + 2 * nv + j] = 1;
+            }
+        }
+        at += squares;
+    }
+}

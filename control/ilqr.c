@@ -354,6 +354,12 @@ ctn_status ilqr_step(ilqr *s, ctn_error *err)
     return CTN_OK;
 }
 
+void ilqr_judge_again(ilqr *s)
+{
+    s->state.cost = cost_of(s), s->state.stop = ILQR_RUNS, s->state.rho = s->cfg.rho, s->delta = 1;
+    s->linear = s->valued = false;
+}
+
 ctn_status ilqr_shift(ilqr *s, const double *x0, ctn_error *err)
 {
     const plant *const p = s->plant;

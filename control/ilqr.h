@@ -61,6 +61,9 @@ ctn_status ilqr_begin_from(ilqr *s, const double *X, const double *U, ctn_error 
 /// One iteration. CTN_OK: see ilqr_get_state; else the plant's error.
 ctn_status ilqr_step(ilqr *s, ctn_error *err);
 
+/// The plant's costs have changed: the trajectory is judged anew, and iterations begin anew from it.
+void ilqr_judge_again(ilqr *s);
+
 ilqr_state ilqr_get_state(const ilqr *s);
 
 // valid until the next call

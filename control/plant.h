@@ -15,6 +15,13 @@ typedef struct plant_costs {
     double *xx, *uu, *ux;  // [n][n], [m][m], [m][n]: those that are kept of the second ones, at least positive semi-definite
 } plant_costs;
 
+/// What costs besides: adds to the cost of points and to their derivatives, as `cost` and `cost_derivatives` of a plant have them.
+typedef struct added_cost {
+    void *context;
+    void (*cost)(void *context, int count, const int *knot, const double *x, const double *u, double *cost);
+    void (*derivatives)(void *context, int count, const int *knot, const double *x, const double *u, const plant_costs *to);
+} added_cost;
+
 /// Points first .. first + count - 1 on their way, side by side: x [nx][apart] is where they are after `step` steps, u [m][apart] is to
 /// be what they are told in the next one (NULL: that was the last). good [count]: false: the point got lost, x means nothing.
 /// Several threads may ask at once, each for other points.

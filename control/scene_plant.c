@@ -16,6 +16,8 @@ struct scene_plant {
     const ctn_scene *scene;
     const ctn_model *model;
     costs *costs;
+    added_cost added[SCENE_PLANT_ADDED];
+    int nadded;
     ctn_tapes *one, *many, *all;  // of a point, of `most`, of all knots with gradients
     int nq, nv, nu, hold;
     double knot;
@@ -133,13 +135,19 @@ static bool has_torques(const ctn_scene *scene)
 
 static void cost(void *context, int count, const int *knot, const double *x, const double *u, double *to)
 {
-    costs_cost(((scene_plant *)context)->costs, count, knot, x, u, to);
+    const scene_plant *const s = context;
+    costs_cost(s->costs, count, knot, x, u, to);
+    for (int k = 0; k < s->nadded; k++) s->added[k].cost(s->added[k].context, count, knot, x, u, to);
 }
 
 static void cost_derivatives(void *context, int count, const int *knot, const double *x, const double *u, const plant_costs *to)
 {
-    costs_derivatives(((scene_plant *)context)->costs, count, knot, x, u, to);
+    const scene_plant *const s = context;
+    costs_derivatives(s->costs, count, knot, x, u, to);
+    for (int k = 0; k < s->nadded; k++) s->added[k].derivatives(s->added[k].context, count, knot, x, u, to);
 }
+
+void scene_plant_add(scene_plant *s, added_cost more) { s->added[s->nadded++] = more; }
 
 static void add(void *context, const double *x, const double *dx, double *to)
 {

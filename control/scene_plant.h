@@ -25,6 +25,10 @@ costs *scene_plant_costs(const scene_plant *s);
 double scene_plant_knot(const scene_plant *s);  // s
 int scene_plant_hold(const scene_plant *s);     // steps of a knot
 
+/// Adds to what its trajectories cost. Up to SCENE_PLANT_ADDED times.
+void scene_plant_add(scene_plant *s, added_cost more);
+enum { SCENE_PLANT_ADDED = 4 };
+
 /// What motors are told at first, U [knots][nu]: the plan that the scene plays already, or its `guess`, or the model's own targets.
 void scene_plant_guess(const scene_plant *s, double *U);
 

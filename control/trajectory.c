@@ -1,6 +1,7 @@
 #include "control/trajectory.h"
 
 #include "control/costs.h"
+#include "control/limits.h"
 #include "control/scene_plant.h"
 #include "sim/base/new_file.h"
 #include "sim/base/status.h"
@@ -20,9 +21,24 @@ struct trajectory {
     ctn_batch_config cfg;
     scene_plant *plant;
     ilqr *solver;
+    limits *limits;  // NULL: none
+    lagrangian *lagrangian;
+    double cost;                      // without what limits add
     double duration, *running, *end;  // [ncost]
     int nq, nv, nu;
 };
+
+/// What the trajectory costs, and how it keeps to limits.
+static void judge(trajectory *t)
+{
+    t->cost = ilqr_get_state(t->solver).cost;
+    if (!t->lagrangian) return;
+    const double *const X = ilqr_states(t->solver), *const U = ilqr_controls(t->solver);
+    lagrangian_look(t->lagrangian, X, U);
+    costs_terms(scene_plant_costs(t->plant), X, U, t->running, t->end);
+    t->cost = 0;
+    for (int k = 0; k < t->scene->optimize.ncost; k++) t->cost += t->running[k] + t->end[k];
+}
 
 static ctn_status begin(trajectory *t, ctn_error *err)
 {
@@ -32,9 +48,23 @@ static ctn_status begin(trajectory *t, ctn_error *err)
     if (status == CTN_OK) {
         ctn_model_initial_state(t->model, x0, x0 + t->nq), scene_plant_guess(t->plant, U);
         status = ilqr_begin(t->solver, x0, U, err);
+        if (status == CTN_OK) judge(t);
     }
     free(U), free(x0);
     return status;
+}
+
+static bool open_limits(trajectory *t, ctn_error *err)
+{
+    const scene_optimize *const o = &t->scene->optimize;
+    const plant *const p = scene_plant_of(t->plant);
+    if (!o->nlimit) return true;
+    t->limits = limits_open(t->scene, t->model, p->knots, scene_plant_knot(t->plant), err);
+    if (!t->limits) return false;
+    t->lagrangian = lagrangian_open(p, limits_of(t->limits), o->limit_tolerance, o->penalty, err);
+    if (!t->lagrangian) return false;
+    scene_plant_add(t->plant, lagrangian_added(t->lagrangian));
+    return true;
 }
 
 trajectory *trajectory_open(const ctn_scene *scene, const ctn_model *model, const ctn_batch_config *cfg, double duration,
@@ -49,7 +79,7 @@ trajectory *trajectory_open(const ctn_scene *scene, const ctn_model *model, cons
     double *const lower = calloc(2 * (size_t)t->nu + 1, sizeof *lower), *const upper = lower + t->nu;
     bool opened = t->running && t->end && lower;
     if (!opened) fail(err, CTN_NO_MEMORY, "not enough memory for a trajectory");
-    opened = opened && (t->plant = scene_plant_open(scene, model, cfg, duration, o->alphas, err));
+    opened = opened && (t->plant = scene_plant_open(scene, model, cfg, duration, o->alphas, err)) && open_limits(t, err);
     if (opened) {
         const bool bounded = scene_plant_bounds(t->plant, lower, upper);
         const int N = scene_plant_of(t->plant)->knots;
@@ -74,12 +104,43 @@ trajectory *trajectory_open(const ctn_scene *scene, const ctn_model *model, cons
 void trajectory_close(trajectory *t)
 {
     if (!t) return;
-    ilqr_close(t->solver), scene_plant_close(t->plant);
+    ilqr_close(t->solver), scene_plant_close(t->plant), lagrangian_close(t->lagrangian), limits_close(t->limits);
     free(t->running), free(t->end), free(t);
 }
 
-ctn_status trajectory_step(trajectory *t, ctn_error *err) { return ilqr_step(t->solver, err); }
-ilqr_state trajectory_state(const trajectory *t) { return ilqr_get_state(t->solver); }
+ctn_status trajectory_step(trajectory *t, ctn_error *err)
+{
+    const ctn_status status = t->lagrangian ? lagrangian_step(t->lagrangian, t->solver, err) : ilqr_step(t->solver, err);
+    judge(t);
+    return status;
+}
+
+lagrangian_state trajectory_limits(const trajectory *t)
+{
+    return t->lagrangian ? lagrangian_get_state(t->lagrangian) : (lagrangian_state){0};
+}
+
+double trajectory_limit(const trajectory *t, int k, int *active)
+{
+    int first, some;
+    const int count = limits_rows(t->limits, k, &first);
+    double most = 0;
+    *active = 0;
+    for (int i = first; i < first + count; i++) {
+        most = fmax(most, lagrangian_row(t->lagrangian, i, &some));
+        *active = some > *active ? some : *active;
+    }
+    return most;
+}
+
+ilqr_state trajectory_state(const trajectory *t)
+{
+    ilqr_state x = ilqr_get_state(t->solver);
+    x.cost = t->cost;
+    if (t->lagrangian) x.stop = lagrangian_get_state(t->lagrangian).stop;
+    return x;
+}
+
 int trajectory_knots(const trajectory *t) { return scene_plant_of(t->plant)->knots; }
 double trajectory_knot(const trajectory *t) { return scene_plant_knot(t->plant); }
 ilqr *trajectory_solver(const trajectory *t) { return t->solver; }
@@ -121,12 +182,24 @@ static uint64_t identity_of(const trajectory *t)
     return h;
 }
 
+/// Numbers of a checkpoint: of the solver, then of what limits add.
+static size_t numbers_of(const trajectory *t)
+{
+    return ilqr_numbers(t->solver) + (t->lagrangian ? lagrangian_numbers(t->lagrangian) : 0);
+}
+
+static void flatten(const trajectory *t, bool load, double *numbers)
+{
+    ilqr_flatten(t->solver, load, numbers);
+    if (t->lagrangian) lagrangian_flatten(t->lagrangian, load, numbers + ilqr_numbers(t->solver));
+}
+
 ctn_status trajectory_save(const trajectory *t, const char *path, ctn_error *err)
 {
-    const size_t count = ilqr_numbers(t->solver);
+    const size_t count = numbers_of(t);
     double *const numbers = malloc(count * sizeof *numbers);
     if (!numbers) return fail(err, CTN_NO_MEMORY, "not enough memory for a checkpoint");
-    ilqr_flatten(t->solver, false, numbers);
+    flatten(t, false, numbers);
     saved_trajectory head = {.of = identity_of(t), .count = count, .checksum = XXH3_64bits(numbers, count * sizeof *numbers)};
     memcpy(head.magic, magic, sizeof magic);
     new_file f = {0};
@@ -141,7 +214,7 @@ ctn_status trajectory_save(const trajectory *t, const char *path, ctn_error *err
 
 ctn_status trajectory_restore(trajectory *t, const char *path, ctn_error *err)
 {
-    const size_t count = ilqr_numbers(t->solver);
+    const size_t count = numbers_of(t);
     saved_trajectory head;
     FILE *const f = fopen(path, "rb");
     if (!f) return fail(err, CTN_IO, "%s: cannot be read: %s", path, strerror(errno));
@@ -157,7 +230,7 @@ ctn_status trajectory_restore(trajectory *t, const char *path, ctn_error *err)
                       path);
     else if (fread(numbers, sizeof *numbers, count, f) != count || XXH3_64bits(numbers, count * sizeof *numbers) != head.checksum)
         status = fail(err, CTN_BAD_ARGUMENT, "%s: the checkpoint is damaged", path);
-    else ilqr_flatten(t->solver, true, numbers);
+    else flatten(t, true, numbers), judge(t);
     free(numbers), fclose(f);
     return status;
 }
@@ -230,10 +303,25 @@ char *trajectory_scene(const ctn_scene *scene, const char *path, const char *tab
            NULL;
 }
 
-ctn_status trajectory_value(const trajectory *t, const char *path, int finer, double *cost, ctn_error *err)
+/// Knot k of a run, from x to `next`, and the most that it misses limits by before its steps.
+static ctn_status play_knot(const trajectory *t, ctn_batch *batch, int k, int steps, const double *x, double *next, double *u,
+                            double *missed, ctn_error *err)
+{
+    ctn_status status = CTN_OK;
+    for (int j = 0; j < steps && status == CTN_OK; j++) {
+        const double *const from = j ? next : x;
+        status = ctn_batch_step(batch, 1, NULL, err);
+        ctn_batch_targets(batch, u);
+        if (t->limits) *missed = fmax(*missed, limits_missed(t->limits, k, j > 0, from, u));
+        ctn_batch_state(batch, next, next + t->nq);
+    }
+    return status;
+}
+
+ctn_status trajectory_value(const trajectory *t, const char *path, int finer, double *cost, double *missed, ctn_error *err)
 {
     const int N = trajectory_knots(t), nx = t->nq + t->nv, hold = scene_plant_hold(t->plant) * finer;
-    *cost = NAN;
+    *cost = *missed = NAN;
     ctn_scene *const scene = ctn_scene_load(path, err);
     ctn_model *const model = scene ? ctn_model_create(scene, err) : NULL;
     ctn_batch_config cfg = t->cfg;
@@ -247,15 +335,16 @@ ctn_status trajectory_value(const trajectory *t, const char *path, int finer, do
                                                   : fail(err, CTN_NO_MEMORY, "not enough memory for what is played");
     if (status == CTN_OK) ctn_batch_state(batch, X, X + t->nq);
     bool lives = true;
+    double most = 0;
     for (int k = 0; k < N && status == CTN_OK && lives; k++) {
+        double *const x = X + (size_t)k * (size_t)nx;
         knots[k] = k;
-        status = ctn_batch_step(batch, hold, NULL, err);
+        status = play_knot(t, batch, k, hold, x, x + nx, U + (size_t)k * (size_t)t->nu, &most, err);
         if (status == CTN_FROZEN) status = CTN_OK, lives = false;
-        ctn_batch_state(batch, X + (size_t)(k + 1) * (size_t)nx, X + (size_t)(k + 1) * (size_t)nx + t->nq);
-        ctn_batch_targets(batch, U + (size_t)k * (size_t)t->nu);
     }
     knots[N] = N;
     if (status == CTN_OK && lives) {
+        *missed = t->limits ? fmax(most, limits_missed(t->limits, N, false, X + (size_t)N * (size_t)nx, U)) : 0;
         costs_cost(scene_plant_costs(t->plant), N, knots, X, U, each);
         costs_cost(scene_plant_costs(t->plant), 1, knots + N, X + (size_t)N * (size_t)nx, U, each + N);
         *cost = 0;

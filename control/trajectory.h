@@ -4,7 +4,7 @@
 #ifndef CATENA_CONTROL_TRAJECTORY_H
 #define CATENA_CONTROL_TRAJECTORY_H
 
-#include "control/ilqr.h"
+#include "control/lagrangian.h"
 #include "sim/scene/scene.h"
 
 #include <catena/batch.h>
@@ -18,10 +18,13 @@ trajectory *trajectory_open(const ctn_scene *scene, const ctn_model *model, cons
                             ctn_error *err);
 void trajectory_close(trajectory *t);  // NULL is allowed
 
-/// One iteration.
+/// One iteration; with limits, and other multipliers where these are due.
 ctn_status trajectory_step(trajectory *t, ctn_error *err);
 
-ilqr_state trajectory_state(const trajectory *t);
+ilqr_state trajectory_state(const trajectory *t);         // the cost is that of `optimize.cost` alone
+lagrangian_state trajectory_limits(const trajectory *t);  // without limits all 0
+double trajectory_limit(const trajectory *t, int k,
+                        int *active);  // the most that limit k is missed by, at how many knots it acts
 int trajectory_knots(const trajectory *t);
 double trajectory_knot(const trajectory *t);                 // s
 size_t trajectory_bytes(const trajectory *t, size_t *knot);  // all, and of a knot
@@ -39,7 +42,8 @@ ctn_status trajectory_write(const trajectory *t, const char *path, ctn_error *er
 /// for, and a first line `about`; to be freed. NULL: it is no scene, of a text in which controllers cannot be put.
 char *trajectory_scene(const ctn_scene *scene, const char *path, const char *table, const char *about, ctn_error *err);
 
-/// What a run of the scene that plays the plan costs, in steps of the scene or `finer` times as many; NAN: it froze.
-ctn_status trajectory_value(const trajectory *t, const char *scene, int finer, double *cost, ctn_error *err);
+/// What a run of the scene that plays the plan costs, in steps of the scene or `finer` times as many, and the most that it misses
+/// limits by, after each of these steps; NAN: it froze.
+ctn_status trajectory_value(const trajectory *t, const char *scene, int finer, double *cost, double *missed, ctn_error *err);
 
 #endif

@@ -61,8 +61,13 @@ static void print_iteration(const asked *a, const trajectory *t, double seconds)
 {
     const ilqr_state x = trajectory_state(t);
     if (a->quiet) return;
-    printf("iteration %-4d cost %-14.9g defect %-9.2g gradient %-9.2g rho %-8.3g alpha %-8.4g %.2f s\n", x.iteration, x.cost,
-           x.defect, x.gradient, x.rho, x.alpha, seconds);
+    printf("iteration %-4d cost %-14.9g defect %-9.2g gradient %-9.2g rho %-8.3g alpha %-8.4g ", x.iteration, x.cost, x.defect,
+           x.gradient, x.rho, x.alpha);
+    if (a->s.scene->optimize.nlimit) {
+        const lagrangian_state y = trajectory_limits(t);
+        printf("violation %-9.2g penalty %-8.3g ", y.violation, y.penalty);
+    }
+    printf("%.2f s\n", seconds);
     fflush(stdout);
 }
 
@@ -79,8 +84,9 @@ static int make_iterations(const asked *a, trajectory *t, FILE *table, double se
         const bool stops = status == CTN_INTERRUPTED || *stop_flag();
         if (status != CTN_OK && !stops) return engine_error(&err);
         const ilqr_state x = trajectory_state(t);
+        const lagrangian_state limits = trajectory_limits(t);
         const double now = clock_now();
-        if (x.iteration > before && !optimize_table_add(table, a->table, &x, now - began)) return EXIT_RUN;
+        if (x.iteration > before && !optimize_table_add(table, a->table, &x, &limits, now - began)) return EXIT_RUN;
         if (stops || now - saved > 1 || x.stop != ILQR_RUNS || x.iteration >= a->iterations) {
             if (trajectory_save(t, a->checkpoint, &err) != CTN_OK) return status_error(&err, ""), EXIT_RUN;
             saved = clock_now();
@@ -92,6 +98,26 @@ static int make_iterations(const asked *a, trajectory *t, FILE *table, double se
     return EXIT_OK;
 }
 
+/// What limits are missed by, planned and played, and which of them act.
+static void print_limits(const asked *a, const trajectory *t, double coarse, double fine)
+{
+    const scene_optimize *const o = &a->s.scene->optimize;
+    const double planned = trajectory_limits(t).violation;
+    printf("limits        missed by %.2g planned, %.2g as the scene plays it, %.2g in steps a tenth as long\n", planned, coarse,
+           fine);
+    for (int k = 0; k < o->nlimit; k++) {
+        int active;
+        const double missed = trajectory_limit(t, k, &active);
+        printf("  %-12s missed by %.2g, acts at %d of %d knots\n", cost_term_name(o->limits[k].of.term), missed, active,
+               trajectory_knots(t));
+    }
+    if (planned > o->limit_tolerance)
+        warning(
+            "the plan misses limits by up to %.2g, more than `limit_tolerance`, %g: take more iterations, or limits that can be "
+            "kept",
+            planned, o->limit_tolerance);
+}
+
 /// Writes the plan and the scene, and says what it is worth.
 static int write_found(const asked *a, trajectory *t)
 {
@@ -99,7 +125,7 @@ static int write_found(const asked *a, trajectory *t)
     const ilqr_state x = trajectory_state(t);
     const char *const slash = strrchr(a->plan, '/');
     char about[300];
-    double coarse = NAN, fine = NAN;
+    double coarse = NAN, fine = NAN, missed = NAN, missed_fine = NAN;
     snprintf(about, sizeof about, "Found by catena optimize: cost %.9g after %d iterations.", x.cost, x.iteration);
     if (trajectory_write(t, a->plan, &err) != CTN_OK) return status_error(&err, "");
     char *const text = trajectory_scene(a->s.scene, a->out, slash ? slash + 1 : a->plan, about, &err);
@@ -112,8 +138,8 @@ static int write_found(const asked *a, trajectory *t)
         if (new_file_close(&f, true, &err) != CTN_OK) status = status_error(&err, "");
     }
     free(text);
-    if (status == EXIT_OK &&
-        (trajectory_value(t, a->out, 1, &coarse, &err) != CTN_OK || trajectory_value(t, a->out, 10, &fine, &err) != CTN_OK))
+    if (status == EXIT_OK && (trajectory_value(t, a->out, 1, &coarse, &missed, &err) != CTN_OK ||
+                              trajectory_value(t, a->out, 10, &fine, &missed_fine, &err) != CTN_OK))
         status = engine_error(&err);
     if (status != EXIT_OK || a->quiet) return status;
     static const char *const ends[] = {"ended at the last iteration that was asked for", "optimal", "stuck: no step is better"};
@@ -129,6 +155,7 @@ static int write_found(const asked *a, trajectory *t)
         printf("  %-12s %.6g over time, %.6g at the end\n", cost_term_name(a->s.scene->optimize.cost[k].term), running,
                all - running);
     }
+    if (a->s.scene->optimize.nlimit) print_limits(a, t, missed, missed_fine);
     printf("memory        %.1f MB, %.0f bytes a knot\n", (double)bytes / 1e6, (double)knot);
     if (!(fabs(coarse - x.cost) <= 0.1 * fabs(x.cost)))
         warning(

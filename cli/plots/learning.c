@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_TABLES = 24, MOST_NUMBERS = 4 };
+enum { MOST_TABLES = 24, MOST_NUMBERS = 5 };
 
 /// What can be drawn of tables of a kind: quantities above, and below, where that is logarithmic; how lines of one colour are told
 /// apart; over what.
@@ -56,11 +56,12 @@ static const table_kind kinds[] = {{.of = "search",
                                     .numbers = {{"cost", "lw 2", ROW_COST, false},
                                                 {"defect", "lw 1 dt 3", ROW_DEFECT, true},
                                                 {"gradient", "lw 2", ROW_GRADIENT, true},
-                                                {"alpha", "lw 1 dt 2", ROW_ALPHA, true}},
+                                                {"alpha", "lw 1 dt 2", ROW_ALPHA, true},
+                                                {"violation", "lw 2 dt 4", ROW_VIOLATION, true}},
                                     .over = {{"iteration", ROW_ITERATION}, {"seconds", ROW_SECONDS}},
                                     .usual = "cost",
                                     .above = "cost",
-                                    .below = "gradient, defect, alpha",
+                                    .below = "gradient, defect, alpha, violation",
                                     .logarithmic = true}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -132,7 +133,7 @@ static void name_tables(const arguments *args, learning *l)
 static const char *names_of(const table_kind *kind, char text[100])
 {
     int at = 0;
-    for (int k = 0; k < MOST_NUMBERS; k++)
+    for (int k = 0; k < MOST_NUMBERS && kind->numbers[k].name; k++)
         at += snprintf(text + at, 100 - (size_t)at, "%s%s", k ? ", " : "", kind->numbers[k].name);
     return text;
 }
@@ -145,9 +146,10 @@ static int choose(const arguments *args, learning *l)
     int status = text ? EXIT_OK : run_error("not enough memory");
     for (char *at = text; at && status == EXIT_OK;) {
         const char *const name = csv_field(&at);
-        int k = 0;
-        while (k < MOST_NUMBERS && (!name || strcmp(name, kind->numbers[k].name))) k++;
-        if (k < MOST_NUMBERS) l->drawn[k] = true;
+        int k = 0, count = 0;
+        while (count < MOST_NUMBERS && kind->numbers[count].name) count++;
+        while (k < count && (!name || strcmp(name, kind->numbers[k].name))) k++;
+        if (k < count) l->drawn[k] = true;
         else
             status =
                 usage_error("--y: a table of catena %s has %s, found '%s'", kind->of, names_of(kind, known), name ? name : "\"");

@@ -4,7 +4,8 @@
 #include "cli/base/row_table.h"
 #include "sim/base/csv_table.h"
 
-const char *const optimize_table_columns[ROW_COLUMNS] = {"iteration", "seconds", "cost", "defect", "gradient", "rho", "alpha"};
+const char *const optimize_table_columns[ROW_COLUMNS] = {"iteration", "seconds", "cost",      "defect", "gradient",
+                                                         "rho",       "alpha",   "violation", "penalty"};
 
 static ctn_status last_seconds(const char *path, double *seconds, ctn_error *err)
 {
@@ -26,9 +27,9 @@ FILE *optimize_table_open(const char *path, long done, double *seconds)
     return NULL;
 }
 
-bool optimize_table_add(FILE *table, const char *path, const ilqr_state *x, double seconds)
+bool optimize_table_add(FILE *table, const char *path, const ilqr_state *x, const lagrangian_state *limits, double seconds)
 {
-    fprintf(table, "%d,%.6f,%.17g,%.17g,%.17g,%.17g,%.17g\n", x->iteration, seconds, x->cost, x->defect, x->gradient, x->rho,
-            x->alpha);
+    fprintf(table, "%d,%.6f,%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%.17g\n", x->iteration, seconds, x->cost, x->defect, x->gradient,
+            x->rho, x->alpha, limits->violation, limits->penalty);
     return row_table_written(table, path);
 }

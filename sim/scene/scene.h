@@ -279,12 +279,32 @@ typedef struct scene_mpc {
     double within, slower;     // the time of costs begins where these are met: m or rad, and these a second; 0: at once
 } scene_mpc;
 
+/// What of a term's residual r a limit is of (sim/scene/scene_limits.c).
+typedef enum limit_form {
+    LIMIT_EACH,      // each of its numbers
+    LIMIT_ALONG,     // how long it is along an axis
+    LIMIT_DISTANCE,  // how far it is from the segment from 0 to an axis
+} limit_form;
+
+/// A limit of `optimize.limits`: lower <= numbers of r <= upper, in the window of `of`, or at the end alone.
+typedef struct scene_limit {
+    scene_cost of;  // whose r; it has no weights
+    limit_form form;
+    int count;              // numbers: those of r, or one
+    double *lower, *upper;  // [count], infinite where there is none; equal ones: exactly
+    double axis[3];         // of LIMIT_ALONG a unit vector, of LIMIT_DISTANCE the end of the segment; world axes
+    bool end;
+} scene_limit;
+
 /// `optimize:`.
 typedef struct scene_optimize {
     bool given;
     scene_place at;
     scene_cost *cost;
     int ncost;
+    scene_limit *limits;
+    int nlimit;
+    double limit_tolerance, penalty;
     int method;            // 0: ilqr; 1: as Plancher and Kuindersma
     double knot;           // s; 0: a step
     double *guess;         // [numbers that motors are told]; NULL: the model's own targets

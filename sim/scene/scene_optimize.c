@@ -18,6 +18,9 @@ enum {
     OPTIMIZE_KEY_FORWARD,
     OPTIMIZE_KEY_BOUNDS,
     OPTIMIZE_KEY_MPC,
+    OPTIMIZE_KEY_LIMITS,
+    OPTIMIZE_KEY_LIMIT_TOLERANCE,
+    OPTIMIZE_KEY_PENALTY,
     OPTIMIZE_KEYS
 };
 static const key optimize_keys[OPTIMIZE_KEYS] = {
@@ -33,6 +36,9 @@ static const key optimize_keys[OPTIMIZE_KEYS] = {
     [OPTIMIZE_KEY_FORWARD] = {.name = "forward"},
     [OPTIMIZE_KEY_BOUNDS] = {.name = "bounds"},
     [OPTIMIZE_KEY_MPC] = {.name = "mpc"},
+    [OPTIMIZE_KEY_LIMITS] = {.name = "limits"},
+    [OPTIMIZE_KEY_LIMIT_TOLERANCE] = {.name = "limit_tolerance"},
+    [OPTIMIZE_KEY_PENALTY] = {.name = "penalty"},
 };
 
 enum {
@@ -81,7 +87,7 @@ static bool read_list(source *s, const node *n, int count, number_sign sign, dou
     return *list && read_each(s, n, count, sign, NULL, *list);
 }
 
-static bool read_cost_joints(source *s, const node *n, scene_cost *x)
+bool read_cost_joints(source *s, const node *n, scene_cost *x)
 {
     const ctn_scene *const scene = s->r->scene;
     if (n && n->kind != NODE_SEQUENCE)
@@ -107,8 +113,7 @@ static bool read_cost_joints(source *s, const node *n, scene_cost *x)
     return ok;
 }
 
-/// Numbers of what motors are told.
-static int told_numbers(const ctn_scene *scene)
+int told_numbers(const ctn_scene *scene)
 {
     int sum = 0;
     for (int k = 0; k < scene->nmotor; k++) sum += scene->motors[k].told;
@@ -208,6 +213,7 @@ void free_optimize(scene_optimize *o)
         free(o->cost[k].weight), free(o->cost[k].end), free(o->cost[k].target), free(o->cost[k].moves), free(o->cost[k].joints);
     free(o->cost), free(o->guess), free(o->lower), free(o->upper), free(o->mpc.noise);
     free_signal_list(o->signals, o->nsignal);
+    free_limits(o->limits, o->nlimit);
     *o = (scene_optimize){0};
 }
 
@@ -256,8 +262,15 @@ bool read_optimize(source *s, const node *n)
     ctn_scene *const scene = s->r->scene;
     static const char *const methods[] = {"ilqr", "plancher"};
     const node *v[OPTIMIZE_KEYS];
-    scene_optimize to = {
-        .given = true, .iterations = 200, .tolerance = 1e-6, .rho = 1, .alphas = 16, .backward = 1, .forward = 1};
+    scene_optimize to = {.given = true,
+                         .iterations = 200,
+                         .tolerance = 1e-6,
+                         .rho = 1,
+                         .alphas = 16,
+                         .backward = 1,
+                         .forward = 1,
+                         .limit_tolerance = 1e-4,
+                         .penalty = 100};
     to.at = (scene_place){n->line, n->column};
     if (!read_keys(s, n, "what is to be optimized", optimize_keys, OPTIMIZE_KEYS, v)) return false;
     if (s->includer) return true;  // motors and joints of an included file have other numbers here; the scene itself decides
@@ -273,6 +286,10 @@ bool read_optimize(source *s, const node *n)
     ok = read_list(s, v[OPTIMIZE_KEY_GUESS], told_numbers(scene), ANY_SIGN, &to.guess) && ok;
     ok = read_control_bounds(s, v[OPTIMIZE_KEY_BOUNDS], &to) && ok;
     ok = read_mpc(s, v[OPTIMIZE_KEY_MPC], told_numbers(scene), &to) && ok;
+    if (v[OPTIMIZE_KEY_LIMITS]) ok = read_state_limits(s, v[OPTIMIZE_KEY_LIMITS], &to) && ok;
+    if (v[OPTIMIZE_KEY_LIMIT_TOLERANCE])
+        ok = read_number(s, v[OPTIMIZE_KEY_LIMIT_TOLERANCE], POSITIVE, &to.limit_tolerance) && ok;
+    if (v[OPTIMIZE_KEY_PENALTY]) ok = read_number(s, v[OPTIMIZE_KEY_PENALTY], POSITIVE, &to.penalty) && ok;
     if (!ok || hopeless(s)) {
         free_optimize(&to);
         return ok;

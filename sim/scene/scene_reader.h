@@ -381,6 +381,14 @@ bool read_optimize(source *s, const node *n);
 bool read_mpc(source *s, const node *n, int told, scene_optimize *to);
 void free_optimize(scene_optimize *o);
 
+/// What its terms and limits share: joints of a list of links (NULL: all that move), and how many numbers motors are told.
+bool read_cost_joints(source *s, const node *n, scene_cost *x);
+int told_numbers(const ctn_scene *scene);
+
+/// Reads `optimize.limits`, and frees limits [count]: scene_limits.c.
+bool read_state_limits(source *s, const node *n, scene_optimize *to);
+void free_limits(scene_limit *limits, int count);
+
 /// `springs:` and `forces:` on points of links, each may be NULL: scene_loads.c.
 bool read_loads(source *s, const node *springs, const node *forces);
 

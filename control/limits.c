@@ -1,0 +1,146 @@
+#include "control/limits.h"
+
+#include "control/costs.h"
+#include "sim/base/status.h"
+
+#include <catena/motors.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct limits {
+    const ctn_scene *scene;
+    ctn_scene of;       // the scene with the terms of its limits in the place of its costs
+    scene_cost *terms;  // [nlimit]
+    costs *residuals;
+    int knots, squares, width;
+    plant_limits rows;
+    double *memory, *lower, *upper, *weight;
+    double *r, *J, *c;  // [LIMIT_GROUP][squares], [LIMIT_GROUP][squares][n + nu]; [rows] of a point
+};
+
+/// A limit's number at r, of which it is the distance from the segment from 0 to `axis`; n: its direction, 0 on the segment.
+static double distance(const double axis[3], const double r[3], double n[3])
+{
+    double along = 0, length2 = 0, sum = 0;
+    for (int i = 0; i < 3; i++) along += r[i] * axis[i], length2 += axis[i] * axis[i];
+    const double at = length2 > 0 ? fmin(fmax(along / length2, 0), 1) : 0;
+    for (int i = 0; i < 3; i++) n[i] = r[i] - at * axis[i], sum += n[i] * n[i];
+    const double d = sqrt(sum);
+    for (int i = 0; i < 3; i++) n[i] = d > 0 ? n[i] / d : 0;
+    return d;
+}
+
+static void evaluate(void *context, int count, const double *x, const double *u, double *c, double *J)
+{
+    limits *const l = context;
+    const size_t width = (size_t)l->width, squares = (size_t)l->squares;
+    costs_residuals(l->residuals, count, x, u, l->r, J ? l->J : NULL);
+    for (size_t i = 0; i < (size_t)count; i++)
+        for (size_t k = 0, from = i * squares; k < (size_t)l->scene->optimize.nlimit; k++) {
+            const scene_limit *const t = &l->scene->optimize.limits[k];
+            const double *const r = l->r + from, *const rows = l->J + from * width;
+            const size_t numbers = (size_t)t->count;
+            double n[3] = {t->axis[0], t->axis[1], t->axis[2]};
+            if (t->form == LIMIT_EACH) {
+                memcpy(c, r, numbers * sizeof *c);
+                if (J) memcpy(J, rows, numbers * width * sizeof *J);
+            } else {
+                *c = t->form == LIMIT_ALONG ? n[0] * r[0] + n[1] * r[1] + n[2] * r[2] : distance(t->axis, r, n);
+                for (size_t j = 0; j < width && J; j++)
+                    J[j] = n[0] * rows[j] + n[1] * rows[width + j] + n[2] * rows[2 * width + j];
+            }
+            c += numbers, from += (size_t)t->of.count;
+            if (J) J += numbers * width;
+        }
+}
+
+/// Whether limit t counts at a knot.
+static bool counts(const limits *l, const scene_limit *t, int knot, double length)
+{
+    const double time = length * (knot + 1e-6);  // a knot belongs to a window that it misses by a millionth of it
+    if (t->of.term == COST_CONTROL ? knot == l->knots : knot == 0) return false;
+    return t->end ? knot == l->knots : time >= t->of.from && time <= t->of.to + 2e-6 * length;
+}
+
+/// Bounds of all knots; false: a limit counts at none.
+static bool spread(limits *l, double length, ctn_error *err)
+{
+    const scene_optimize *const o = &l->scene->optimize;
+    const int rows = l->rows.rows;
+    for (int k = 0, row = 0; k < o->nlimit; row += o->limits[k++].count) {
+        const scene_limit *const t = &o->limits[k];
+        bool any = false;
+        for (int i = 0; i < t->count; i++) l->weight[row + i] = t->end ? 1 : length;
+        for (int knot = 0; knot <= l->knots; knot++)
+            for (int i = 0; i < t->count; i++) {
+                const bool here = counts(l, t, knot, length);
+                l->lower[knot * rows + row + i] = here ? t->lower[i] : -INFINITY;
+                l->upper[knot * rows + row + i] = here ? t->upper[i] : INFINITY;
+                any = any || here;
+            }
+        if (!any)
+            return fail_at(err, CTN_BAD_SCENE, l->scene->path, o->at.line, o->at.column, "optimize",
+                           "a limit from %g to %g s counts at no knot, which are %g s apart, up to %g s", t->of.from, t->of.to,
+                           length, length * l->knots),
+                   false;
+    }
+    return true;
+}
+
+limits *limits_open(const ctn_scene *scene, const ctn_model *model, int knots, double knot, ctn_error *err)
+{
+    const scene_optimize *const o = &scene->optimize;
+    limits *const l = calloc(1, sizeof *l);
+    if (!l) return fail(err, CTN_NO_MEMORY, "not enough memory for limits"), NULL;
+    l->scene = scene, l->of = *scene, l->knots = knots;
+    l->width = 2 * ctn_model_nv(model) + ctn_model_ntarget(model);
+    l->terms = calloc((size_t)o->nlimit + 1, sizeof *l->terms);
+    size_t rows = 0, squares = 0;
+    for (int k = 0; k < o->nlimit; k++) {
+        if (l->terms) l->terms[k] = o->limits[k].of;
+        rows += (size_t)o->limits[k].count, squares += (size_t)o->limits[k].of.count;
+    }
+    l->of.optimize.cost = l->terms, l->of.optimize.ncost = o->nlimit, l->squares = (int)squares;
+    const size_t all = ((size_t)knots + 1) * rows;
+    l->memory = calloc(2 * all + 2 * rows + LIMIT_GROUP * squares * (1 + (size_t)l->width) + 1, sizeof *l->memory);
+    if (!l->terms || !l->memory) {
+        limits_close(l);
+        return fail(err, CTN_NO_MEMORY, "not enough memory for limits of %d knots", knots), NULL;
+    }
+    l->lower = l->memory, l->upper = l->lower + all, l->weight = l->upper + all, l->c = l->weight + rows, l->r = l->c + rows;
+    l->J = l->r + LIMIT_GROUP * squares;
+    l->rows = (plant_limits){(int)rows, l->lower, l->upper, l->weight, l, evaluate};
+    l->residuals = costs_open(&l->of, model, LIMIT_GROUP - 1, knot, err);
+    if (l->residuals && spread(l, knot, err)) return l;
+    limits_close(l);
+    return NULL;
+}
+
+void limits_close(limits *l)
+{
+    if (!l) return;
+    costs_close(l->residuals);
+    free(l->terms), free(l->memory), free(l);
+}
+
+const plant_limits *limits_of(const limits *l) { return &l->rows; }
+
+int limits_rows(const limits *l, int k, int *first)
+{
+    *first = 0;
+    for (int i = 0; i < k; i++) *first += l->scene->optimize.limits[i].count;
+    return l->scene->optimize.limits[k].count;
+}
+
+double limits_missed(limits *l, int k, bool between, const double *x, const double *u)
+{
+    const int rows = l->rows.rows;
+    double most = 0;
+    evaluate(l, 1, x, u, l->c, NULL);
+    for (int i = 0; i < rows; i++) {
+        const int a = k * rows + i, b = between ? a + rows : a;
+        most = fmax(most, fmax(fmin(l->lower[a], l->lower[b]) - l->c[i], l->c[i] - fmax(l->upper[a], l->upper[b])));
+    }
+    return most;
+}
