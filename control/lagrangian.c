@@ -169,27 +169,13 @@ ctn_status lagrangian_step(lagrangian *l, ilqr *solver, ctn_error *err)
     const bool enough = l->steps > 1 && (s.gradient <= ENOUGH_GRADIENT || (s.alpha > 0 && s.gradient <= NEARLY_ENOUGH &&
                                                                            merit - s.cost <= ENOUGH_GAIN * fabs(merit)));
     if (s.stop == ILQR_RUNS && (l->now <= l->tolerance || !enough)) return CTN_OK;
-    if (s.stop == ILQR_OPTIMAL && l->now <= l->tolerance) l->state.stop = ILQR_OPTIMAL;
+    if (s.stop == ILQR_OPTIMAL && l->now <= l->tolerance)  // with the multipliers at which nothing pushes
+        l->state.stop = ILQR_OPTIMAL, look(l, ilqr_states(solver), ilqr_controls(solver), true);
     else if (l->state.round >= MOST_ROUNDS ||
              (s.stop == ILQR_STUCK && !l->steps && (l->now <= l->tolerance || l->mu >= MOST_PENALTY)))
         l->state.stop = ILQR_STUCK;
     else next_round(l, solver);
     return CTN_OK;
-}
-
-void lagrangian_follow(lagrangian *l, ilqr *solver)
-{
-    look(l, ilqr_states(solver), ilqr_controls(solver), true);
-    ilqr_judge_again(solver);
-}
-
-void lagrangian_shift(lagrangian *l)
-{
-    const size_t rows = (size_t)l->limits->rows, knots = (size_t)l->plant->knots;
-    for (size_t at = 0; at < knots * rows; at++) {  // the last ones stay
-        const bool counts = isfinite(l->limits->lower[at]) || isfinite(l->limits->upper[at]);
-        l->lambda[at] = counts ? l->lambda[at + rows] : 0;
-    }
 }
 
 lagrangian_state lagrangian_get_state(const lagrangian *l) { return l->state; }

@@ -46,12 +46,6 @@ added_cost lagrangian_added(lagrangian *l);
 /// An iteration of the solver, and, where these have done what they can, other multipliers. The solver's error.
 ctn_status lagrangian_step(lagrangian *l, ilqr *solver, ctn_error *err);
 
-/// Other multipliers at once, with the same penalty: of plans that are made anew in every knot.
-void lagrangian_follow(lagrangian *l, ilqr *solver);
-
-/// A knot of time is over: multipliers move to the front with the plan. Before ilqr_shift.
-void lagrangian_shift(lagrangian *l);
-
 /// As of the trajectory that was looked at last: by lagrangian_look, or after a step or restored.
 lagrangian_state lagrangian_get_state(const lagrangian *l);
 void lagrangian_look(lagrangian *l, const double *X, const double *U);

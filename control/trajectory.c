@@ -133,6 +133,12 @@ double trajectory_limit(const trajectory *t, int k, int *active)
     return most;
 }
 
+const double *trajectory_multipliers(const trajectory *t, int *rows)
+{
+    *rows = t->limits ? limits_of(t->limits)->rows : 0;
+    return t->lagrangian ? lagrangian_multipliers(t->lagrangian) : NULL;
+}
+
 ilqr_state trajectory_state(const trajectory *t)
 {
     ilqr_state x = ilqr_get_state(t->solver);

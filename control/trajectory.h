@@ -25,6 +25,7 @@ ilqr_state trajectory_state(const trajectory *t);         // the cost is that of
 lagrangian_state trajectory_limits(const trajectory *t);  // without limits all 0
 double trajectory_limit(const trajectory *t, int k,
                         int *active);  // the most that limit k is missed by, at how many knots it acts
+const double *trajectory_multipliers(const trajectory *t, int *rows);  // [knots + 1][rows]; NULL without limits
 int trajectory_knots(const trajectory *t);
 double trajectory_knot(const trajectory *t);                 // s
 size_t trajectory_bytes(const trajectory *t, size_t *knot);  // all, and of a knot

@@ -77,7 +77,7 @@ START_TEST(goes_on)
     outcome_free(&o);
     char *const a = slurp("all.plan.csv", NULL), *const b = slurp("parts.plan.csv", NULL), *const rows = slurp("parts.csv", NULL);
     ck_assert_str_eq(a, b);
-    ck_assert(strstr(rows, "iteration,seconds,cost,defect,gradient,rho,alpha\n1,") == rows && strstr(rows, "\n3,") &&
+    ck_assert(strstr(rows, "iteration,seconds,cost,defect,gradient,rho,alpha,violation,penalty\n1,") == rows && strstr(rows, "\n3,") &&
               strstr(rows, "\n4,"));
     ck_assert_msg(number_after(rows, "\n4,") > 1000.5 && number_after(rows, "\n4,") < 1100, "%s", rows);  // seconds go on
     free(a), free(b), free(rows);

@@ -328,7 +328,7 @@ const command command_plot = {
              "and the ranges of the middle 50 and 90 %. Several files are told apart by colours. Worlds that froze are drawn\n"
              "up to there.\n"
              "FILE.csv of catena search is drawn as a learning curve: best, mean, worst, sigma over evaluations; that of\n"
-             "catena optimize as cost, gradient, defect, alpha over iteration or, by --x, seconds.\n"
+             "catena optimize as cost, gradient, defect, alpha, violation over iteration or, by --x, seconds.\n"
              "Exit status: 0 success; 1 it could not be drawn (the script and its data are kept) or read; 2 bad usage\n"
              "or a file that is no recording.\n",
     .takes = TAKES(OPT_Y) | TAKES(OPT_X) | TAKES(OPT_OUT) | TAKES(OPT_SIZE) | TAKES(OPT_FROM) | TAKES(OPT_TO) | TAKES(OPT_WORLD) |
