@@ -71,6 +71,8 @@ static const char text[] =
     "reward: [{term: posture, weight: 1, joints: [a, m]}, {term: upright, weight: 2, link: a}, {term: posture, weight: 3, "
     "joints: "
     "[m]}]\n"
+    "optimize: {cost: [{term: posture, joints: [a], weight: 1}], limits: [{term: velocity, joints: [a, m], within: [0, none]}, "
+    "{term: place, link: a, above: 1}, {term: posture, joints: [a], target: 1}]}\n"
     "cameras: [{name: side, azimuth: 3}, {name: up, type: track, link: a}]\n"
     "state: {v: []}\n";
 static const char part[] = "catena: 1\nlinks:\n  - {name: p, joint: {type: free, v0: [0, 0, 0, 0, 0, 0]}, " MASS "}\n"
@@ -144,7 +146,7 @@ static long fail_each(ctn_status expected, const char *scene_text, const char *p
 
 START_TEST(good_scene)
 {
-    char good[1024];
+    char good[sizeof text];
     snprintf(good, sizeof good, "%.*s", (int)(strstr(text, "state:") - text), text);
     const long count = fail_each(CTN_OK, good, part);
     ck_assert_int_ge(count, 100);  // names of links alone are more than 70
