@@ -32,9 +32,12 @@ static const key starts_keys[STARTS_KEYS] = {[STARTS_WITHIN] = {.name = "within"
 /// Whether a target moves that something of the scene can be near to.
 static bool has_path(const scene_optimize *o)
 {
-    for (int k = 0; k < o->ncost; k++)
-        for (int i = 0; i < o->cost[k].ntarget && o->cost[k].moves; i++)
-            if (o->cost[k].moves[i] && o->cost[k].term != COST_CONTROL && o->cost[k].term != COST_VELOCITY) return true;
+    for (int k = 0; k < o->ncost; k++) {
+        const scene_cost *const t = &o->cost[k];
+        if (t->term != COST_POSTURE && t->term != COST_PLACE && t->term != COST_COM) continue;
+        for (int i = 0; i < t->ntarget && t->moves; i++)
+            if (t->moves[i]) return true;
+    }
     return false;
 }
 
