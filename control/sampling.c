@@ -13,12 +13,13 @@ struct sampling {
     uint64_t key;
     int64_t rounds;  // in all: the samples' counter
     double *noise, *lower, *upper;
-    double *x0, *line, *tried;    // [nx], [points][m], [samples][points][m]
-    double *x, *u, *next, *each;  // [samples][nx], [samples][m], [samples][nx], [samples], of those that are left
-    double *spare;                // [points][m]
-    double *J, *weight;           // [samples]; J NaN: it failed
-    int *whose, *knot;            // [samples], of those that are left
-    bool *good;
+    double *x0, *line, *tried;   // [nx], [points][m], [samples][points][m]
+    double *x0s, *X, *U, *each;  // [samples][nx], [samples][knots + 1][nx], [samples][knots + 1][m], [knots + 1]: roll-outs
+    double *told;                // [samples][m], of those that are told
+    double *spare;               // [points][m]
+    double *J, *weight;          // [samples]; J NaN: it failed
+    int *knot, *begin;           // [knots + 1], 0, 1, ..; [samples], 0
+    const double *lines;         // of the roll-outs in hand, [count][points][m]
     sampling_state state;
     double *memory;
 };
@@ -26,14 +27,14 @@ struct sampling {
 /// Deals out the arrays of the block, or counts them when there is none.
 static size_t deal(sampling *s)
 {
-    const size_t S = (size_t)s->cfg.samples, m = (size_t)s->plant->m, nx = (size_t)s->plant->nx, P = (size_t)s->cfg.points;
+    const size_t S = (size_t)s->cfg.samples, m = (size_t)s->plant->m, nx = (size_t)s->plant->nx, P = (size_t)s->cfg.points,
+                 N = (size_t)s->plant->knots + 1;
     const struct {
         double **to;
         size_t size;
-    } rows[] = {{&s->noise, m},    {&s->lower, m},     {&s->upper, m},         {&s->x0, nx},
-                {&s->line, P * m}, {&s->spare, P * m}, {&s->tried, S * P * m}, {&s->x, S * nx},
-                {&s->u, S * m},    {&s->next, S * nx}, {&s->each, S},          {&s->J, S},
-                {&s->weight, S}};
+    } rows[] = {{&s->noise, m},     {&s->lower, m},         {&s->upper, m},    {&s->x0, nx},        {&s->line, P * m},
+                {&s->spare, P * m}, {&s->tried, S * P * m}, {&s->x0s, S * nx}, {&s->X, S * N * nx}, {&s->U, S * N * m},
+                {&s->each, N},      {&s->told, S * m},      {&s->J, S},        {&s->weight, S}};
     size_t sum = 0;
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
         if (s->memory) *rows[k].to = s->memory + sum;
@@ -55,12 +56,13 @@ sampling *sampling_open(const plant *p, const sampling_config *cfg, ctn_error *e
     s->key = (uint64_t)key.v[0] << 32 | key.v[1];
     const size_t S = (size_t)cfg->samples;
     s->memory = calloc(deal(s) + 1, sizeof *s->memory);
-    s->whose = calloc(S, sizeof *s->whose), s->knot = calloc(S, sizeof *s->knot), s->good = calloc(S, sizeof *s->good);
-    if (!s->memory || !s->whose || !s->knot || !s->good) {
+    s->knot = calloc((size_t)p->knots + 1, sizeof *s->knot), s->begin = calloc(S, sizeof *s->begin);
+    if (!s->memory || !s->knot || !s->begin) {
         sampling_close(s);
         return fail(err, CTN_NO_MEMORY, "not enough memory for %d samples", cfg->samples), NULL;
     }
     deal(s);
+    for (int k = 0; k <= p->knots; k++) s->knot[k] = k;
     for (int i = 0; i < p->m; i++) {
         s->noise[i] = cfg->noise[i];
         s->lower[i] = cfg->lower ? cfg->lower[i] : -INFINITY, s->upper[i] = cfg->upper ? cfg->upper[i] : INFINITY;
@@ -72,7 +74,7 @@ sampling *sampling_open(const plant *p, const sampling_config *cfg, ctn_error *e
 void sampling_close(sampling *s)
 {
     if (!s) return;
-    free(s->memory), free(s->whose), free(s->knot), free(s->good);
+    free(s->memory), free(s->knot), free(s->begin);
     free(s);
 }
 
@@ -135,36 +137,37 @@ static void draw(sampling *s)
     s->rounds++;
 }
 
-/// Rolls out `count` lines side by side: J [count] of each, NaN: the plant cannot go through it.
-static ctn_status roll_out(sampling *s, int count, const double *lines, double *J, ctn_error *err)
+/// Lines have come to where they are after `step` knots.
+static void tell(void *whose, int first, int count, int apart, int step, const double *x, const bool *good, double *u)
+{
+    sampling *const s = whose;
+    const plant *const p = s->plant;
+    const size_t nx = (size_t)p->nx, m = (size_t)p->m, n = (size_t)s->cfg.points * m, N = (size_t)p->knots + 1;
+    for (int l = 0; l < count; l++) {
+        const size_t k = (size_t)(first + l), row = k * N + (size_t)step;
+        double *const own = s->told + k * m;
+        line_at(s, s->lines + k * n, step, own);
+        for (size_t i = 0; i < nx; i++) s->X[row * nx + i] = x[i * (size_t)apart + (size_t)l];
+        for (size_t i = 0; i < m; i++) s->U[row * m + i] = own[i];
+        for (size_t i = 0; i < m && u; i++) u[i * (size_t)apart + (size_t)l] = own[i];
+        if (!good[l]) s->J[k] = NAN;
+    }
+}
+
+/// Rolls out `count` lines side by side: s->J [count] of each, NaN: the plant cannot go through it.
+static ctn_status roll_out(sampling *s, int count, const double *lines, ctn_error *err)
 {
     const plant *const p = s->plant;
-    const size_t nx = (size_t)p->nx, m = (size_t)p->m, n = (size_t)s->cfg.points * m;
-    int left = count;
+    const size_t nx = (size_t)p->nx, m = (size_t)p->m, N = (size_t)p->knots + 1;
+    s->lines = lines;
+    for (int k = 0; k < count; k++) memcpy(s->x0s + (size_t)k * nx, s->x0, nx * sizeof *s->x0), s->J[k] = 0;
+    const ctn_status status = p->play(p->context, count, s->begin, s->x0s, p->knots, tell, s, err);
+    if (status != CTN_OK) return status;
     for (int k = 0; k < count; k++) {
-        memcpy(s->x + (size_t)k * nx, s->x0, nx * sizeof *s->x);
-        s->whose[k] = k, J[k] = 0;
-    }
-    for (int k = 0; k <= p->knots && left; k++) {
-        for (int a = 0; a < left; a++) s->knot[a] = k, line_at(s, lines + (size_t)s->whose[a] * n, k, s->u + (size_t)a * m);
-        p->cost(p->context, left, s->knot, s->x, s->u, s->each);
-        for (int a = 0; a < left; a++) J[s->whose[a]] += s->each[a];
-        if (k == p->knots) break;
-        const ctn_status status = p->step(p->context, left, s->knot, s->x, s->u, s->next, s->good, err);
-        if (status != CTN_OK) return status;
-        int kept = 0;
-        for (int a = 0; a < left; a++) {
-            const double *const x = s->next + (size_t)a * nx;
-            bool fine = s->good[a];
-            for (size_t i = 0; i < nx && fine; i++) fine = isfinite(x[i]);
-            if (!fine) J[s->whose[a]] = NAN;
-            else memcpy(s->x + (size_t)kept * nx, x, nx * sizeof *x), s->whose[kept++] = s->whose[a];
-        }
-        left = kept;
-    }
-    for (int k = 0; k < count; k++) {
-        if (!isfinite(J[k])) J[k] = NAN;
-        s->state.failed += isnan(J[k]);
+        if (!isnan(s->J[k])) p->cost(p->context, (int)N, s->knot, s->X + (size_t)k * N * nx, s->U + (size_t)k * N * m, s->each);
+        for (size_t i = 0; i < N && !isnan(s->J[k]); i++) s->J[k] += s->each[i];
+        if (!isfinite(s->J[k])) s->J[k] = NAN;
+        s->state.failed += isnan(s->J[k]);
     }
     return CTN_OK;
 }
@@ -193,7 +196,7 @@ ctn_status sampling_step(sampling *s, ctn_error *err)
 {
     const int n = s->cfg.points * s->plant->m;
     draw(s);
-    ctn_status status = roll_out(s, s->cfg.samples, s->tried, s->J, err);
+    ctn_status status = roll_out(s, s->cfg.samples, s->tried, err);
     if (status != CTN_OK) return status;
     int best = -1;
     for (int k = 0; k < s->cfg.samples; k++)
@@ -207,8 +210,9 @@ ctn_status sampling_step(sampling *s, ctn_error *err)
     s->state.best = s->J[best], s->state.effective = 1, s->state.round++;
     if (s->cfg.mean) {
         average(s, best);
-        status = roll_out(s, 1, s->spare, &cost, err);
+        status = roll_out(s, 1, s->spare, err);
         if (status != CTN_OK) return status;
+        cost = s->J[0];
     }
     if (isnan(cost)) memcpy(s->spare, s->tried + (size_t)best * (size_t)n, (size_t)n * sizeof *s->spare), cost = s->state.best;
     memcpy(s->line, s->spare, (size_t)n * sizeof *s->line);
