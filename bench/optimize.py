@@ -60,7 +60,7 @@ def chain(links, knots):
                  f"inertia: [{length**3 / 12!r}, {length**3 / 12!r}, {length * 1e-4!r}, 0, 0, 0]}}\n")
     text += "motors: [" + ", ".join(f"{{joint: l{k}, type: torque}}" for k in range(links)) + "]\n"
     return {"links": text, "integrator": "semi-implicit", "N": knots, "T": 0.005 * knots, "x0": [0.0] * (2 * links),
-            "goal": [0.5 / links] * links + [0.0] * links, "Q": [0.01] * links + [0.001] * links, "R": [0.01] * links,
+            "goal": [0.5 / links] * links + [0.0] * links, "Q": [1.0] * links + [1.0] * links, "R": [0.01] * links,
             "Q_N": [10000.0] * links + [1000.0] * links, "u_guess": [0.0] * links, "rho_0": 0.01}
 
 
@@ -192,7 +192,7 @@ def chains(a):
             theirs = run_crocoddyl(p, a)
             name = min(theirs, key=lambda k: theirs[k][0])
             for solver, found in theirs.items():
-                assert abs(found[1] - cost) <= 1e-4 * cost, f"{links} links, {knots} knots: {solver} finds {found[1]}, catena {cost}"
+                assert abs(found[1] - cost) <= 1e-9 * cost, f"{links} links, {knots} knots: {solver} finds {found[1]}, catena {cost}"
             records.append({"links": links, "knots": knots, "catena_ms": 1e3 * ours, "catena_radau_ms": 1e3 * radau, "cost": cost}
                            | {f"crocoddyl_{solver.lower()}_ms": 1e3 * found[0] for solver, found in theirs.items()})
             print(f"| {links} | {knots} | {1e3 * ours:.3g} | {1e3 * theirs[name][0]:.3g} | {theirs[name][0] / ours:.2f} | {1e3 * radau:.3g} |", flush=True)
@@ -225,13 +225,13 @@ def main():
     parser.add_argument("--catena", default=os.path.join(ROOT, "build", "catena"))
     parser.add_argument("--alphas", type=int, default=8)
     parser.add_argument("--iterations", type=int, help="20, of chains 10")
-    parser.add_argument("--repeat", type=int, help="20, of chains 3")
+    parser.add_argument("--repeat", type=int, help="20, of chains 7")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--out", metavar="DIR")
     a = parser.parse_args()
     a.catena = os.path.abspath(a.catena)
     a.iterations = a.iterations or (10 if a.chains else 20)
-    a.repeat = a.repeat or (3 if a.chains else 20)
+    a.repeat = a.repeat or (7 if a.chains else 20)
     chains(a) if a.chains else arm(a)
 
 
