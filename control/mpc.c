@@ -17,9 +17,12 @@ struct mpc {
     scene_plant *plan;
     ilqr *solver;                 // or
     sampling *sampler;            // by the planner
+    int first;                    // iterations of first plans
     int nv, nu, ncost, followed;  // knots since the time of costs began
     bool bounded;
     double *squares, *most;  // [ncost] of distances in these
+    double *guess;           // [knots][nu]
+    double origin;           // s, at which knot 0 would have begun
     double *next, *dx, *lower, *upper, *noise, *memory;
     mpc_state state;
 };
@@ -88,23 +91,42 @@ static bool improve(mpc *m, ctn_status *status, ctn_error *err)
     return *status == CTN_OK && ilqr_get_state(m->solver).stop == ILQR_RUNS;
 }
 
+/// Costs are those of a horizon that begins at `time`.
+static void look_from(mpc *m, double time)
+{
+    const bool waits = isinf(m->state.started);
+    costs_begin(scene_plant_costs(m->plan), waits ? 0 : time - m->state.started, waits);
+}
+
+void mpc_go_to(mpc *m, double time)
+{
+    if (m->state.time != time) m->origin = time - m->state.knot * m->state.length;
+    m->state.time = time;
+}
+
+ctn_status mpc_begin(mpc *m, const double *x, double time, ctn_error *err)
+{
+    mpc_go_to(m, time);
+    if (m->how.within > 0) m->state.started = INFINITY;
+    look_from(m, time);
+    ctn_status status = begin(m, x, m->guess, err);
+    for (int k = 0; k < m->first && status == CTN_OK; k++)
+        if (!improve(m, &status, err)) break;
+    return status;
+}
+
 /// The first plan, from the scene's start.
 static ctn_status plan_first(mpc *m, const ctn_scene *scene, const ctn_model *model, uint64_t seed, ctn_error *err)
 {
-    const plant *const p = scene_plant_of(m->plan);
-    double *const guess = calloc((size_t)p->knots * (size_t)m->nu + 1, sizeof *guess);
-    if (!guess) return fail(err, CTN_NO_MEMORY, "not enough memory for a guess");
-    scene_plant_guess(m->plan, guess);
-    m->bounded = scene_plant_bounds(m->plan, m->lower, m->upper);
-    ctn_status status =
+    m->guess = calloc((size_t)scene_plant_of(m->plan)->knots * (size_t)m->nu + 1, sizeof *m->guess);
+    if (!m->guess) return fail(err, CTN_NO_MEMORY, "not enough memory for a guess");
+    scene_plant_guess(m->plan, m->guess);
+    m->first = scene->optimize.iterations, m->bounded = scene_plant_bounds(m->plan, m->lower, m->upper);
+    const ctn_status status =
         m->how.planner == PLANNER_ILQR ? open_solver(m, &scene->optimize, err) : open_samples(m, scene, seed, err);
-    ctn_model_initial_state(model, m->next, m->next + ctn_model_nq(model));
-    costs_begin(scene_plant_costs(m->plan), 0, m->how.within > 0);
-    if (status == CTN_OK) status = begin(m, m->next, guess, err);
-    for (int k = 0; k < scene->optimize.iterations && status == CTN_OK; k++)
-        if (!improve(m, &status, err)) break;
-    free(guess);
-    return status;
+    double *const start = m->next;
+    ctn_model_initial_state(model, start, start + ctn_model_nq(model));
+    return status == CTN_OK ? mpc_begin(m, start, 0, err) : status;
 }
 
 mpc *mpc_open(const ctn_scene *scene, const ctn_model *model, const ctn_batch_config *cfg, const scene_mpc *how, uint64_t seed,
@@ -137,17 +159,10 @@ void mpc_close(mpc *m)
 {
     if (!m) return;
     ilqr_close(m->solver), sampling_close(m->sampler), scene_plant_close(m->plan);
-    free(m->memory), free(m);
+    free(m->memory), free(m->guess), free(m);
 }
 
 // ---- knots
-
-/// Costs are those of a horizon that begins at `time`.
-static void look_from(mpc *m, double time)
-{
-    const bool waits = isinf(m->state.started);
-    costs_begin(scene_plant_costs(m->plan), waits ? 0 : time - m->state.started, waits);
-}
 
 /// Time begins where all that follows a target is near to it and slow; from then on it is told how far from it.
 static void note_distances(mpc *m, const double *x)
@@ -207,7 +222,7 @@ ctn_status mpc_step(mpc *m, const double *x, double *u, ctn_error *err)
     note_distances(m, x);
     decide(m, x, u);
     costs_cost(c, 1, &now, x, u, &cost);
-    const double after = (m->state.knot + 1) * m->state.length;
+    const double after = m->origin + (m->state.knot + 1) * m->state.length;
     look_from(m, after);
     const ctn_status status = plan_next(m, x, u, err);
     if (status != CTN_OK) return status;

@@ -22,6 +22,13 @@ mpc *mpc_open(const ctn_scene *scene, const ctn_model *model, const ctn_batch_co
               ctn_error *err);
 void mpc_close(mpc *m);  // NULL is allowed
 
+/// A first plan anew, from x [nq + nv] at `time`, s: for a plant that was put somewhere else. Targets wait again that were waited for.
+/// CTN_FROZEN: none goes on from there.
+ctn_status mpc_begin(mpc *m, const double *x, double time, ctn_error *err);
+
+/// The knot that comes begins at `time`, s, where that is not the end of the last one.
+void mpc_go_to(mpc *m, double time);
+
 /// The plant is at x [nq + nv] where a knot begins: what motors are told in it, u [nu], and the plan for the next one. CTN_FROZEN: no
 /// plan goes on from there.
 ctn_status mpc_step(mpc *m, const double *x, double *u, ctn_error *err);

@@ -1,9 +1,10 @@
 /// The viewer's thread: watched or not it gives the bits of a batch, goes back and forth, takes changes while it runs; its hand
-/// pulls as a spring does.
+/// pulls as a spring does, and who steers it is asked before steps.
 #include "render/view/player.h"
 #include "render/view/words.h"
 #include "tests/suite.h"
 
+#include <catena/motors.h>
 #include <math.h>
 #include <string.h>
 #include <time.h>
@@ -37,7 +38,7 @@ static ctn_batch_config method(ctn_method m, double dt)
 static void play(const ctn_batch_config *cfg, int runs)
 {
     ctn_error err;
-    playing = player_create(scene, model, cfg, runs, &err);
+    playing = player_create(scene, model, cfg, runs, NULL, &err);
     ck_assert_msg(playing != NULL, "%s", err.message);
     ck_assert(player_view_create(playing, &seen));
     player_look(playing, &seen);
@@ -712,6 +713,61 @@ START_TEST(pull_arrives)
 }
 END_TEST
 
+// ---- who steers
+
+enum { FAILS = 40 };  // steps after which no more is told
+static double told[FAILS + 1];
+
+/// A number that goes by time and state, as that of a plan does; in the end none.
+static bool tell(void *context, double time, const double *q, const double *v, double *u, ctn_error *err)
+{
+    int *const asked = context;
+    if (*asked == FAILS) return strcpy(err->message, "no plan goes on"), false;
+    told[(*asked)++] = u[0] = 3 * sin(20 * time) - q[1] - 0.2 * v[0];
+    return true;
+}
+
+/// Steered, a player has the bits of a batch that is told the same, and says when nobody steers any more; from the beginning it is
+/// steered again.
+START_TEST(steered)
+{
+    open_scene("cartpole-swing-up");
+    const ctn_batch_config cfg = method(CTN_RK4, 0.02);
+    int asked = 0;
+    ctn_error err;
+    const player_steer steer = {tell, &asked};
+    playing = player_create(scene, model, &cfg, 1, &steer, &err);
+    ck_assert(playing != NULL && player_view_create(playing, &seen));
+    player_steps(playing, FAILS), wait_steps(FAILS);
+    ck_assert_int_eq(asked, FAILS);
+    ck_assert_str_eq(seen.trouble, "");
+    ctn_parameter target;
+    ctn_model_target_parameters(model, &target);
+    ctn_batch_config own = cfg;
+    own.parameters = &target, own.parameter_count = 1;
+    ctn_batch *const batch = ctn_batch_create(model, &own, &err);
+    double q[2], v[2], u;
+    int again = 0;
+    for (int k = 0; k <= FAILS; k++) {
+        ctn_batch_state(batch, q, v);
+        if (k == FAILS) same_bits(seen.q, q, nq, "q"), same_bits(seen.v, v, nv, "v");
+        const double before = told[k];
+        if (k < FAILS) ck_assert(tell(&again, ctn_batch_time(batch, 0), q, v, &u, &err) && u == before);
+        ck_assert_int_eq(ctn_batch_set_parameters(batch, &u, &err), CTN_OK);
+        ck_assert_int_eq(ctn_batch_step(batch, 1, NULL, &err), CTN_OK);  // the last one is told as the one before it
+    }
+    player_steps(playing, 1), wait_steps(FAILS + 1);
+    ctn_batch_state(batch, q, v);
+    same_bits(seen.q, q, nq, "q");
+    ck_assert_str_eq(seen.trouble, "no plan goes on");
+    asked = 0;
+    player_reset(playing), player_steps(playing, 3), wait_steps(3);
+    ck_assert_int_eq(asked, 3);
+    ctn_batch_free(batch);
+    teardown();
+}
+END_TEST
+
 int main(void)
 {
     Suite *const suite = suite_create("player");
@@ -740,6 +796,7 @@ int main(void)
     tcase_add_test(t, frozen_runs_say_what_to_press);
     tcase_add_test(t, pulls_tell_their_force);
     tcase_add_test(t, plots_have_times);
+    tcase_add_test(t, steered);
     suite_add_tcase(suite, t);
     return run_suite(suite);
 }

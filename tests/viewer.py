@@ -524,6 +524,23 @@ def keeps_in_sight(display, folder):
     w.close()
 
 
+def steers(display, folder):
+    """A cart that plans swing up: its clock goes on, pulled at or not; what does not go with it is refused."""
+    shutil.copy(os.path.join(source, "scenes", "cartpole-swing-up.yaml"), folder)
+    w = Window(display, folder, "cartpole-swing-up.yaml", "--mpc", "--horizon", "0.4", "--paused", "--size", "400x300")
+    w.key("Right")
+    wait_for("a step", lambda: w.title().split(", ")[1].startswith("0.020"))
+    w.key("space")
+    wait_for("half a second", lambda: float(w.title().split(", ")[1].split()[0]) > 0.5)
+    w.key("r")
+    wait_for("the beginning", lambda: float(w.title().split(", ")[1].split()[0]) < 0.5)
+    assert "refused" not in w.title() and "errors" not in w.title()
+    w.close()
+    for words, says in (("--horizon", "1"), "give --mpc with it"), (("--mpc", "--compare", "rk4,radau"), "steers one run"):
+        done = subprocess.run([catena, "view", "cartpole-swing-up.yaml", *words], cwd=folder, capture_output=True, text=True)
+        assert done.returncode == 2 and says in done.stderr, done.stderr
+
+
 def compares(display, folder):
     """Compared runs have colours and names of their own by themselves, also over each other."""
     scene = os.path.join(source, "scenes", "double-pendulum.yaml")
@@ -636,6 +653,7 @@ def main():
             fine_display(folder)
             keeps_in_sight(display, folder)
             warns(display, folder)
+            steers(display, folder)
             compares(display, folder)
             freezes(display, folder)
             plots(display, folder)

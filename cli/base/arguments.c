@@ -44,6 +44,7 @@ const option_row options[OPTIONS] = {
     [OPT_ITERATIONS] = {"iterations", 0, "N", "how many, those before --resume among them (default: of the scene, or 200)"},
     [OPT_HORIZON] = {"horizon", 0, "S", "how far plans look ahead, in seconds (default: of the scene, or 1)"},
     [OPT_PLANT] = {"plant", 0, "SCENE", "what is really moved: a scene with the same coordinates and motors (default: the same)"},
+    [OPT_MPC] = {"mpc", 0, NULL, "steer by plans that are made anew in every knot, as catena mpc does"},
     [OPT_PLANNER] = {"planner", 0, "NAME", "how plans are made: ilqr (default), sampling or mppi"},
     [OPT_SAMPLES] = {"samples", 0, "N", "of sampling and mppi: how many are rolled out side by side (default 64)"},
     [OPT_DEADLINE] = {"deadline", 0, "S", "seconds in which a plan is made, instead of --iterations"},

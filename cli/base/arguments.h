@@ -35,6 +35,7 @@ enum option_id {
     OPT_ITERATIONS,
     OPT_HORIZON,
     OPT_PLANT,
+    OPT_MPC,
     OPT_PLANNER,
     OPT_SAMPLES,
     OPT_DEADLINE,

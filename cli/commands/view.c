@@ -1,5 +1,7 @@
 /// `catena view`: a window in which a scene runs.
 #include "cli/commands/commands.h"
+#include "cli/commands/mpc_options.h"
+#include "cli/commands/view_mpc.h"
 #include "cli/base/message.h"
 #include "sim/base/number.h"
 #include "cli/base/setup.h"
@@ -75,12 +77,25 @@ static bool configure(const void *context, const ctn_scene *scene, ctn_batch_con
     return true;
 }
 
+/// Options of plans belong to --mpc, which steers one world of a scene.
+static int check_steered(const arguments *args)
+{
+    for (int o = 0; o < OPTIONS && !args->value[OPT_MPC]; o++)
+        if (TAKES_MPC & TAKES(o) && args->value[o])
+            return usage_error("%s says how plans are made; give --mpc with it", option_name((enum option_id)o));
+    if (!args->value[OPT_MPC]) return EXIT_OK;
+    if (named_hdf5(args->files[0])) return usage_error("--mpc steers a scene; %s is a recording", args->files[0]);
+    if (args->value[OPT_COMPARE]) return usage_error("--mpc steers one run; leave --compare out");
+    return EXIT_OK;
+}
+
 static int view_main(const arguments *args)
 {
     ctn_error err;
     viewer_config config = {
         .path = args->files[0], .width = 1280, .height = 800, .speed = 1, .configure = configure, .context = args};
-    if (refuse_csv(args->files[0]) != EXIT_OK) return EXIT_USAGE;
+    if (refuse_csv(args->files[0]) != EXIT_OK || check_steered(args) != EXIT_OK) return EXIT_USAGE;
+    if (args->value[OPT_MPC]) config.guide = &guide_of_plans;
     if (named_hdf5(args->files[0]) && refuse_scene_options(args, 0) != EXIT_OK) return EXIT_USAGE;
     if (!size_option(args, &config.width, &config.height) || !number_option(args, OPT_SPEED, &config.speed)) return EXIT_USAGE;
     if (!(config.speed >= 1.0 / 64 && config.speed <= 16))
@@ -118,13 +133,15 @@ const command command_view = {
              "errors are shown in the window. Watching changes no bit of the motion. --compare runs several methods in\n"
              "step: METHOD[:NUMBER][@DT] each, NUMBER its order, stages or rho; the first one stands as a ghost beside the\n"
              "others. Several worlds start as the scene's sample section says.\n"
+             "--mpc steers the scene as catena mpc does, by its `optimize:`, and goes on where it is pulled away from its plan.\n"
              "Exit status: 0 the window was closed; 1 no display, or OpenGL fails; 2 bad usage or a bad scene.\n",
-    .takes = (TAKES_METHOD & ~TAKES(OPT_SCHEDULE)) | TAKES(OPT_COMPARE) | TAKES(OPT_SPEED) | TAKES(OPT_PAUSED) |
+    .takes = (TAKES_METHOD & ~TAKES(OPT_SCHEDULE)) | TAKES(OPT_MPC) | TAKES_MPC | TAKES(OPT_COMPARE) | TAKES(OPT_SPEED) | TAKES(OPT_PAUSED) |
              TAKES(OPT_LAYOUT) | TAKES(OPT_SIZE) | TAKES(OPT_CAMERA) | TAKES(OPT_FLOOR) | TAKES(OPT_SHOW) | TAKES(OPT_COLORS) |
              TAKES(OPT_WORLD) | TAKES(OPT_QUIET),
     .examples = "  catena view scenes/chain10.yaml\n"
                 "  catena view scenes/humanoid.yaml --speed 0.25 --paused\n"
                 "  catena view chains.h5\n"
+                "  catena view iiwa14-eight --mpc --method semi-implicit\n"
                 "  catena view scenes/chain40.yaml --compare rk4@0.001,radau:2@0.05,collocation@0.05\n",
     .main = view_main,
 };

@@ -56,13 +56,16 @@ static void find_extent(exhibit *e) { e->extent = layout_extent(layout_of(e), &e
 
 // ---- opening
 
-static bool open_scene(exhibit *e, const char *path, exhibit_configure configure, const void *context, ctn_error *err)
+static bool open_scene(exhibit *e, const char *path, exhibit_configure configure, const exhibit_guide *guide, const void *context,
+                       ctn_error *err)
 {
     ctn_batch_config cfg[PLAYER_RUNS];
     if (!(e->scene = e->own_scene = ctn_scene_load(path, err)) || !configure(context, e->scene, cfg, &e->runs, err) ||
         !(e->model = e->own_model = ctn_model_create(e->scene, err)) ||
-        !(e->player = player_create(e->scene, e->model, cfg, e->runs, err)))
+        (guide && !guide->open(context, e->scene, e->model, cfg, &e->steer, err)))
         return false;
+    e->guide = guide;
+    if (!(e->player = player_create(e->scene, e->model, cfg, e->runs, guide ? &e->steer : NULL, err))) return false;
     for (int k = 0; k < e->runs; k++)
         if (!warn_of_stiffness(e->own_scene, e->model, &cfg[k]))
             return fail(err, CTN_NO_MEMORY, "not enough memory for the warnings of %s", path), false;
@@ -127,11 +130,12 @@ static bool open_extent(exhibit *e)
     return true;
 }
 
-exhibit *exhibit_open(const char *path, long world, exhibit_configure configure, const void *context, ctn_error *err)
+exhibit *exhibit_open(const char *path, long world, exhibit_configure configure, const exhibit_guide *guide, const void *context,
+                      ctn_error *err)
 {
     exhibit *const e = calloc(1, sizeof *e);
     if (!e) return fail(err, CTN_NO_MEMORY, "not enough memory for %s", path), NULL;
-    bool ok = named_hdf5(path) ? open_film(e, path, world, err) : open_scene(e, path, configure, context, err);
+    bool ok = named_hdf5(path) ? open_film(e, path, world, err) : open_scene(e, path, configure, guide, context, err);
     if (ok) {
         e->links = ctn_model_nlink(e->model), e->nq = ctn_model_nq(e->model), e->nv = ctn_model_nv(e->model), e->ghosts = true;
         ok = (e->dyn = ctn_dynamics_create(e->model, NULL, err)) != NULL;
@@ -152,6 +156,7 @@ void exhibit_free(exhibit *e)
 {
     if (!e) return;
     player_free(e->player);
+    if (e->guide) e->guide->close(&e->steer);
     player_view_free(&e->view);
     instance_list_free(&e->bodies), instance_list_free(&e->fixed), line_list_free(&e->lines), label_list_free(&e->labels);
     scene_shapes_free(e->shapes), marks_free(e->marks);

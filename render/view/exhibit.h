@@ -16,6 +16,13 @@ typedef struct exhibit_body {
     int run, world, link;
 } exhibit_body;
 
+/// What steers a scene at hand, that runs by `cfg`: fills `to`, which `close` frees. Returns false, with what is wrong in err.
+typedef struct exhibit_guide {
+    bool (*open)(const void *context, const ctn_scene *scene, const ctn_model *model, const ctn_batch_config *cfg, player_steer *to,
+                 ctn_error *err);
+    void (*close)(player_steer *steer);
+} exhibit_guide;
+
 typedef struct exhibit {
     const ctn_scene *scene;
     const ctn_model *model;
@@ -38,6 +45,8 @@ typedef struct exhibit {
     bool overlaid;         // runs stand where the first one does, seen through; worlds of a single run over each other
     bool ghosts;           // else: the first one is seen through where the others stand
     // private
+    const exhibit_guide *guide;
+    player_steer steer;
     ctn_scene *own_scene;
     ctn_model *own_model;
     ctn_dynamics *dyn;
@@ -53,8 +62,9 @@ typedef struct exhibit {
 typedef bool (*exhibit_configure)(const void *context, const ctn_scene *scene, ctn_batch_config *cfg, int *runs, ctn_error *err);
 
 /// Opens a scene file, at time 0, or a recording (.h5), of which `world` is shown, negative: all. NULL: as ctn_scene_load,
-/// ctn_model_create, player_create; film_open.
-exhibit *exhibit_open(const char *path, long world, exhibit_configure configure, const void *context, ctn_error *err);
+/// ctn_model_create, player_create; film_open. `guide`, NULL: motors of scenes are told what the scene says; it must last.
+exhibit *exhibit_open(const char *path, long world, exhibit_configure configure, const exhibit_guide *guide, const void *context,
+                      ctn_error *err);
 void exhibit_free(exhibit *e);  // NULL is allowed
 
 /// The scene's meshes, without which its bodies cannot be drawn. CTN_NO_MEMORY.

@@ -7,6 +7,7 @@
 #include "sim/base/status.h"
 
 #include <catena/contact.h>
+#include <catena/motors.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -43,6 +44,10 @@ struct player {
     ctn_parameter *list;                                    // that worlds have of their own: those drawn, then those set
     double *set, *drawn;                                    // values of `list`, NAN: as drawn; [worlds][ndrawn]
     int nlist, ndrawn;
+    player_steer steer;  // its targets come next in the list
+    bool steers;         // it has not failed
+    double *told;        // [ntold]
+    int ntold;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t order;
@@ -211,7 +216,7 @@ static void edit(player *p, ctn_parameter parameter, double value)
     int at = 0;
     while (at < p->nlist && (p->list[at].kind != parameter.kind || p->list[at].index != parameter.index)) at++;
     const bool added = at == p->nlist;
-    if (added && at == p->ndrawn + MOST_SET) return (void)snprintf(p->trouble, sizeof p->trouble, "too many parameters are set");
+    if (added && at == p->ndrawn + p->ntold + MOST_SET) return (void)snprintf(p->trouble, sizeof p->trouble, "too many parameters are set");
     const double before = added ? NAN : p->set[at];
     p->list[at] = parameter, p->set[at] = value, p->nlist += added;
     bool ok = true;
@@ -245,7 +250,7 @@ static void carry_out(player *p)
         if (!ok && p->reset && !begin(p, r, &r->about.cfg, &err)) complain(p, &err);
         r->change = false;
     }
-    if (p->reset) restart_clock(p);
+    if (p->reset) restart_clock(p), p->steers = p->steer.tell != NULL;
     p->edits = 0, p->reset = false;
 }
 
@@ -344,10 +349,25 @@ static void pull_link(player *p, run *r)
     complain(p, &err), p->pulls = false;
 }
 
+/// Motors are told by who steers them, without the lock, which is held before and after.
+static void tell_motors(player *p, run *r)
+{
+    ctn_error err;
+    if (!p->steers) return;
+    ctn_batch_state(r->batch, p->q, p->v);
+    pthread_mutex_unlock(&p->lock);
+    const bool told = p->steer.tell(p->steer.context, last_time(r), p->q, p->v, p->told, &err);
+    pthread_mutex_lock(&p->lock);
+    if (told) memcpy(p->set + p->ndrawn, p->told, (size_t)p->ntold * sizeof *p->set);
+    if (told && set_parameters(p, r->batch, &err)) return;
+    complain(p, &err), p->steers = false;
+}
+
 /// One step, without the lock, which is held before and after.
 static void step(player *p, run *r, ctn_step_stats *stats)
 {
     ctn_error err;
+    tell_motors(p, r);
     ctn_batch_set_force(r->batch, joint_forces(p) ? p->tau : NULL);
     pull_link(p, r);
     pthread_mutex_unlock(&p->lock);
@@ -430,17 +450,23 @@ static bool draw_starts(player *p)
 {
     const bool drawn = p->worlds > 1 && ctn_scene_is_sampled(p->scene);
     p->ndrawn = drawn ? ctn_scene_parameters(p->scene, p->model, NULL) : 0;
-    p->list = calloc((size_t)p->ndrawn + MOST_SET, sizeof *p->list),
-    p->set = calloc((size_t)p->ndrawn + MOST_SET, sizeof *p->set);
+    p->ntold = p->steer.tell ? ctn_model_ntarget(p->model) : 0;
+    const size_t first = (size_t)p->ndrawn, told = (size_t)p->ntold;
+    p->list = calloc(first + told + MOST_SET, sizeof *p->list), p->set = calloc(first + told + MOST_SET, sizeof *p->set);
+    p->told = calloc(told + 1, sizeof *p->told);
     p->drawn = calloc(p->worlds * (size_t)p->ndrawn + 1, sizeof *p->drawn);
     p->drawn_force = calloc(p->worlds * p->nv + 1, sizeof *p->drawn_force);
-    if (!p->list || !p->set || !p->drawn || !p->drawn_force) return false;
+    if (!p->list || !p->set || !p->told || !p->drawn || !p->drawn_force) return false;
     for (size_t w = 0; w < p->worlds && !drawn; w++)
         ctn_model_initial_state(p->model, p->start_q + w * p->nq, p->start_v + w * p->nv);
+    p->nlist = p->ndrawn + p->ntold;
+    for (int k = 0; k < p->ndrawn; k++) p->set[k] = NAN;
+    if (told) {
+        ctn_model_target_parameters(p->model, p->list + first), ctn_model_targets(p->model, p->told);
+        memcpy(p->set + first, p->told, told * sizeof *p->set);
+    }
     if (!drawn) return true;
     ctn_scene_parameters(p->scene, p->model, p->list);
-    p->nlist = p->ndrawn;
-    for (int k = 0; k < p->nlist; k++) p->set[k] = NAN;
     p->forced = ctn_sample_worlds(p->scene, p->model, ctn_scene_seed(p->scene), 0, (int)p->worlds, (int64_t)p->worlds, p->start_q,
                                   p->start_v, p->drawn_force, p->drawn);
     return true;
@@ -457,13 +483,15 @@ static bool start_thread(player *p)
     return p->started;
 }
 
-player *player_create(const ctn_scene *scene, const ctn_model *model, const ctn_batch_config *cfg, int runs, ctn_error *err)
+player *player_create(const ctn_scene *scene, const ctn_model *model, const ctn_batch_config *cfg, int runs,
+                      const player_steer *steer, ctn_error *err)
 {
     player *const p = calloc(1, sizeof *p);
     fail(err, CTN_NO_MEMORY, "not enough memory for %d worlds", cfg->worlds);
     if (!p) return NULL;
     p->scene = scene, p->model = model, p->worlds = (size_t)cfg->worlds, p->runs = runs, p->speed = 1, p->goal = -1;
     p->nq = (size_t)ctn_model_nq(model), p->nv = (size_t)ctn_model_nv(model);
+    if (steer) p->steer = *steer, p->steers = true;
     bool ok = open_memory(p) && draw_starts(p);
     for (int k = 0; k < runs && ok; k++) ok = begin(p, &p->run[k], &cfg[k], err);
     if (ok && start_thread(p)) return p;
@@ -489,7 +517,7 @@ void player_free(player *p)
     free(p->stats);
     pull_free(p->puller);
     free(p->q), free(p->v), free(p->tau), free(p->start_q), free(p->start_v), free(p->drawn_force), free(p->force), free(p->list),
-        free(p->set), free(p->drawn);
+        free(p->told), free(p->set), free(p->drawn);
     free(p);
 }
 

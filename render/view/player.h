@@ -50,10 +50,19 @@ typedef struct player_view {
     char trouble[400];  // why the last change was refused; "": it was not
 } player_view;
 
+/// What tells the motors of a player that has one run of one world: before each of its steps, on its thread, from the state q, v at
+/// `time` (s): u, targets of all motors in the order of catena/motors.h, at first as before. false: why not, in err; they stay as they
+/// are until the player begins anew.
+typedef struct player_steer {
+    bool (*tell)(void *context, double time, const double *q, const double *v, double *u, ctn_error *err);
+    void *context;
+} player_steer;
+
 /// Runs of `scene`, one for each of cfg [runs] (1 to PLAYER_RUNS, all with as many worlds), at time 0, not running yet. Worlds
-/// are drawn by the scene's `sample:` section if there are several. `model` is compiled from `scene`; both must outlive it. NULL
-/// on error, as ctn_batch_create.
-player *player_create(const ctn_scene *scene, const ctn_model *model, const ctn_batch_config *cfg, int runs, ctn_error *err);
+/// are drawn by the scene's `sample:` section if there are several. `model` is compiled from `scene`; both must outlive it,
+/// and so must what `steer` (NULL: nothing) has. NULL on error, as ctn_batch_create.
+player *player_create(const ctn_scene *scene, const ctn_model *model, const ctn_batch_config *cfg, int runs,
+                      const player_steer *steer, ctn_error *err);
 void player_free(player *p);  // NULL is allowed
 
 /// A view with room for states, for player_look; false: no memory.

@@ -57,7 +57,7 @@ static void find_again(viewer *v, const exhibit *old)
 static bool take_scene(viewer *v, const char *path, ctn_error *err)
 {
     const long world = strcmp(path, v->config->path) ? -1 : v->config->world;  // of a file that was dropped all
-    exhibit *const a = exhibit_open(path, world, v->config->configure, v->config->context, err), *const old = v->exhibit;
+    exhibit *const a = exhibit_open(path, world, v->config->configure, v->config->guide, v->config->context, err), *const old = v->exhibit;
     if (!a) return false;
     a->overlaid = v->panel.overlaid, a->ghosts = v->panel.ghosts, a->show = v->panel.show,
     a->colors = (link_coloring)v->panel.colors;

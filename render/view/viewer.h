@@ -17,7 +17,8 @@ typedef struct viewer_config {
     bool paused, overlaid;
     double speed;               // of the clock, times real time
     exhibit_configure configure;  // for the scene and for those that are opened later
-    const void *context;
+    const exhibit_guide *guide;   // what steers them; NULL: nothing does
+    const void *context;          // of both
     void (*warn)(const char *lines);  // told what is to be said of a scene that was opened, line by line; may be NULL
 } viewer_config;
 
