@@ -20,7 +20,8 @@ struct costs {
     int **dof;                               // [ncost][count]: of posture and velocity, which coordinate of v; else NULL
     double *q, *v, *R, *p, *twist, *J, *dJ;  // [knots + 1][..]: of the points in hand, of the link in hand
     ctn_totals *totals;                      // [knots + 1]
-    double *r, *w, *rows;                    // [most], [most], [most][2 nv] of a term of a point
+    double *r, *rows;                        // [most], [most][2 nv] of a term of a point
+    double **weight;                         // [ncost][count]: over a knot; NULL: there are none
     int most;                                // squares of a term
 };
 
@@ -31,6 +32,8 @@ static bool open_term(costs *c, int k)
 {
     const scene_cost *const t = &c->scene->optimize.cost[k];
     c->most = t->count > c->most ? t->count : c->most;
+    if (t->weight && !(c->weight[k] = numbers((size_t)t->count))) return false;
+    for (int j = 0; j < t->count && t->weight; j++) c->weight[k][j] = c->knot * t->weight[j];
     if (t->term != COST_POSTURE && t->term != COST_VELOCITY) return true;
     c->dof[k] = calloc((size_t)t->count + 1, sizeof **c->dof);
     if (!c->dof[k]) return false;
@@ -52,14 +55,14 @@ costs *costs_open(const ctn_scene *scene, const ctn_model *model, int knots, dou
     const size_t nlink = (size_t)ctn_model_nlink(model), nv = (size_t)c->nv;
     c->dyn = ctn_dynamics_create(model, NULL, err);
     if (!c->dyn || !(c->targets = cost_targets_open(scene, model, knots, knot, err))) return costs_close(c), NULL;
-    c->dof = calloc(n + 1, sizeof *c->dof);
-    bool room = c->dof;
+    c->dof = calloc(n + 1, sizeof *c->dof), c->weight = calloc(n + 1, sizeof *c->weight);
+    bool room = c->dof && c->weight;
     for (size_t k = 0; k < n && room; k++) room = open_term(c, (int)k);
     c->q = numbers(points * (size_t)c->nq), c->v = numbers(points * nv), c->R = numbers(points * 9 * nlink);
     c->p = numbers(points * 3 * nlink), c->twist = numbers(points * 6 * nlink), c->J = numbers(points * 6 * nv);
     c->dJ = numbers(points * 3 * nv), c->totals = calloc(points, sizeof *c->totals);
-    c->r = numbers((size_t)c->most), c->w = numbers((size_t)c->most), c->rows = numbers((size_t)c->most * 2 * nv);
-    room = room && c->q && c->v && c->R && c->p && c->twist && c->J && c->dJ && c->totals && c->r && c->w && c->rows;
+    c->r = numbers((size_t)c->most), c->rows = numbers((size_t)c->most * 2 * nv);
+    room = room && c->q && c->v && c->R && c->p && c->twist && c->J && c->dJ && c->totals && c->r && c->rows;
     if (room) return c;
     costs_close(c);
     return fail(err, CTN_NO_MEMORY, "not enough memory for costs of %d knots", knots), NULL;
@@ -68,10 +71,10 @@ costs *costs_open(const ctn_scene *scene, const ctn_model *model, int knots, dou
 void costs_close(costs *c)
 {
     if (!c) return;
-    for (int k = 0; k < c->scene->optimize.ncost && c->dof; k++) free(c->dof[k]);
+    for (int k = 0; k < c->scene->optimize.ncost && c->dof && c->weight; k++) free(c->dof[k]), free(c->weight[k]);
     cost_targets_close(c->targets);
-    free(c->dof), free(c->q), free(c->v), free(c->R), free(c->p), free(c->twist), free(c->J), free(c->dJ);
-    free(c->totals), free(c->r), free(c->w), free(c->rows);
+    free(c->dof), free(c->weight), free(c->q), free(c->v), free(c->R), free(c->p), free(c->twist), free(c->J), free(c->dJ);
+    free(c->totals), free(c->r), free(c->rows);
     ctn_dynamics_free(c->dyn);
     free(c);
 }
@@ -148,6 +151,10 @@ static void residual(costs *c, int k, int i, int knot, const double *x, const do
         for (int j = 0; j < t->count; j++) c->r[j] = u[(size_t)i * (size_t)c->nu + (size_t)j] - target[j];
         return;
     case COST_POSTURE:
+        if (c->nq == c->nv) {  // no turns: coordinates add up
+            for (int j = 0; j < t->count; j++) c->r[j] = at[c->dof[k][j]] - target[c->dof[k][j]];
+            return;
+        }
         ctn_model_difference(c->model, 1, target, at, c->rows);
         for (int j = 0; j < t->count; j++) c->r[j] = c->rows[c->dof[k][j]];
         return;
@@ -183,8 +190,7 @@ static const double *weights(costs *c, int k, int knot)
     const double time =
         c->begin + c->knot * ((c->stands ? 0 : knot) + 1e-6);  // a knot belongs to a window that it misses by a millionth of it
     if (!t->weight || time < t->from || time > t->to + 2e-6 * c->knot) return NULL;
-    for (int j = 0; j < t->count; j++) c->w[j] = c->knot * t->weight[j];
-    return c->w;
+    return c->weight[k];
 }
 
 static double cost_of(costs *c, int k, int i, int knot, const double *x, const double *u)
