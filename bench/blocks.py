@@ -100,7 +100,7 @@ class Trials:
 
 class Figures:
     def __init__(self, args):
-        self.args, self.trials, self.iterations = args, 10 if args.quick else 100, 30 if args.quick else 100
+        self.args, self.trials, self.iterations = args, 10 if args.quick else args.trials, 30 if args.quick else 100
         whole = not (args.quick or args.only)
         partly = os.path.join(build.BUILD, 'results')
         load = os.getloadavg()[0]
@@ -214,6 +214,7 @@ class Figures:
 def main():
     parser = argparse.ArgumentParser(prog='bench/blocks', description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--quick', action='store_true', help='10 trials of 30 iterations, few M: to see that it works')
+    parser.add_argument('--trials', type=int, default=100, metavar='N')
     parser.add_argument('--only', action='append', metavar='CASE', default=[], help='quadrotor, arm or arm-reach; may be repeated')
     parser.add_argument('--build', metavar='FOLDER', default=os.environ.get('CATENA_BUILD'),
                         help='a build that has blocks_bench already, default one made in build-bench')
