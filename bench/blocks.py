@@ -201,7 +201,7 @@ class Figures:
 
     def save(self):
         head = [f'{key}: {value}' for key, value in self.facts.items()]
-        lines = ['; '.join(head), '', '| case | variant | M | median iterations to 1 % | % of trials not within 1 % | not within 10 % | stuck '
+        lines = ['; '.join(head), '', '| case | variant | M | median iterations to 1 % | % of trials that never came within 1 % | that end beyond 10 %, or with open defects | stuck '
                  f'| median cost after {self.iterations} | ms an iteration |', '|---' * 9 + '|', *self.lines]
         with open(os.path.join(self.out, 'blocks.md'), 'w') as f:
             f.write('\n'.join(lines) + '\n')
