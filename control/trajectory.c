@@ -23,6 +23,7 @@ struct trajectory {
     ilqr *solver;
     limits *limits;  // NULL: none
     lagrangian *lagrangian;
+    added_cost more;                  // context NULL: none
     double cost;                      // without what limits add
     double duration, *running, *end;  // [ncost]
     int nq, nv, nu;
@@ -38,6 +39,8 @@ static void judge(trajectory *t)
     costs_terms(scene_plant_costs(t->plant), X, U, t->running, t->end);
     t->cost = 0;
     for (int k = 0; k < t->scene->optimize.ncost; k++) t->cost += t->running[k] + t->end[k];
+    for (int k = 0; k <= trajectory_knots(t) && t->more.context; k++)
+        t->more.cost(t->more.context, 1, &k, X + k * (t->nq + t->nv), U + (k < trajectory_knots(t) ? k * t->nu : 0), &t->cost);
 }
 
 static ctn_status begin(trajectory *t, ctn_error *err)
@@ -68,7 +71,7 @@ static bool open_limits(trajectory *t, ctn_error *err)
 }
 
 trajectory *trajectory_open(const ctn_scene *scene, const ctn_model *model, const ctn_batch_config *cfg, double duration,
-                            ctn_error *err)
+                            const added_cost *more, ctn_error *err)
 {
     const scene_optimize *const o = &scene->optimize;
     trajectory *const t = calloc(1, sizeof *t);
@@ -80,6 +83,7 @@ trajectory *trajectory_open(const ctn_scene *scene, const ctn_model *model, cons
     bool opened = t->running && t->end && lower;
     if (!opened) fail(err, CTN_NO_MEMORY, "not enough memory for a trajectory");
     opened = opened && (t->plant = scene_plant_open(scene, model, cfg, duration, o->alphas, err)) && open_limits(t, err);
+    if (opened && more) t->more = *more, scene_plant_add(t->plant, *more);
     if (opened) {
         const bool bounded = scene_plant_bounds(t->plant, lower, upper);
         const int N = scene_plant_of(t->plant)->knots;

@@ -12,10 +12,11 @@
 
 typedef struct trajectory trajectory;
 
-/// Over `duration` s in steps of `cfg`. Scene and model must last. NULL on error: CTN_BAD_SCENE, CTN_FROZEN for a guess that the
+/// Over `duration` s in steps of `cfg`; `more` is added to its cost (NULL: nothing), but not to trajectory_value. Scene and model must
+/// last. NULL on error: CTN_BAD_SCENE, CTN_FROZEN for a guess that the
 /// scene does not live through, others as ctn_tapes_create.
 trajectory *trajectory_open(const ctn_scene *scene, const ctn_model *model, const ctn_batch_config *cfg, double duration,
-                            ctn_error *err);
+                            const added_cost *more, ctn_error *err);
 void trajectory_close(trajectory *t);  // NULL is allowed
 
 /// One iteration; with limits, and other multipliers where these are due.

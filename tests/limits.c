@@ -81,7 +81,7 @@ START_TEST(rail_is_optimal)
     ctn_scene *const scene = parse(text);
     ctn_model *const model = compile(scene);
     const ctn_batch_config cfg = ctn_scene_config(scene);
-    trajectory *const t = trajectory_open(scene, model, &cfg, 2, &err);
+    trajectory *const t = trajectory_open(scene, model, &cfg, 2, NULL, &err);
     ck_assert_msg(t != NULL, "%s", err.message);
     for (int k = 0; k < 300 && trajectory_state(t).stop == ILQR_RUNS; k++) ck_assert_int_eq(trajectory_step(t, &err), CTN_OK);
     ck_assert_msg(trajectory_state(t).stop == ILQR_OPTIMAL, "case %d: stop %d, violation %g after %d iterations", _i,
@@ -324,7 +324,7 @@ START_TEST(same_bits)
         ctn_model *const model = compile(scene);
         ctn_batch_config cfg = ctn_scene_config(scene);
         cfg.engine = engines[run], cfg.threads = 1 + run % 2;
-        trajectory *const t = trajectory_open(scene, model, &cfg, 2, &err);
+        trajectory *const t = trajectory_open(scene, model, &cfg, 2, NULL, &err);
         for (int k = 0; k < 30; k++) ck_assert_int_eq(trajectory_step(t, &err), CTN_OK);
         const double *const U = ilqr_controls(trajectory_solver(t));
         if (!run) memcpy(first, U, sizeof first);

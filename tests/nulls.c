@@ -18,7 +18,7 @@ static const char scene_text[] =
     "sensors: [{name: tip, type: position, link: rod}]\n";
 
 /// The functions that were called, so that none is forgotten.
-static const char *called[240];
+static const char *called[260];
 static int calls;
 
 static void note(const char *name)
@@ -664,6 +664,24 @@ static const char *next_function(const char *text, char name[80])
 }
 
 /// Every function of the headers was called, and every one that was called is there.
+static void optimizations(void)
+{
+    POINTER("scene", ctn_optimize_create, NULL, model, &cfg, 1, NULL, err);
+    POINTER("model", ctn_optimize_create, scene, NULL, &cfg, 1, NULL, err);
+    POINTER("cfg", ctn_optimize_create, scene, model, NULL, 1, NULL, err);
+    const ctn_optimize_cost half = {0};
+    POINTER("cost", ctn_optimize_create, scene, model, &cfg, 1, &half, err);
+    STATUS("optimize", ctn_optimize_step, NULL, err);
+    note("ctn_optimize_get_state");
+    ck_assert_int_eq(ctn_optimize_get_state(NULL).iteration, 0);
+    NUMBER(0, ctn_optimize_knots, NULL);
+    UNDEFINED(ctn_optimize_knot_length, NULL);
+    POINTER("", ctn_optimize_states, NULL);
+    POINTER("", ctn_optimize_controls, NULL);
+    POINTER("", ctn_optimize_gains, NULL);
+    NOTHING(ctn_optimize_free, NULL);
+}
+
 static void check_all_were_called(void)
 {
     char folder[] = CATENA_SOURCE_DIR "/include/catena", name[80];
@@ -708,7 +726,7 @@ START_TEST(every_pointer_of_every_function)
         cfg = plain;
         tapes(), tapes_of_worlds();
         cfg = before;
-        recordings(), samples(), forms(), searches();
+        recordings(), samples(), forms(), searches(), optimizations();
     }
     check_all_were_called();
     ctn_batch_free(batch), ctn_model_free(model), ctn_scene_free(scene);

@@ -178,7 +178,7 @@ static int optimize_main(const arguments *args)
     if (status == EXIT_OK) {
         catch_signals();
         a.s.cfg.interrupt = stop_flag();
-        t = trajectory_open(a.s.scene, a.s.model, &a.s.cfg, a.duration, &err);
+        t = trajectory_open(a.s.scene, a.s.model, &a.s.cfg, a.duration, NULL, &err);
         if (!t)
             status = err.status == CTN_INTERRUPTED ? run_error("interrupted before the first iteration") : status_error(&err, "");
     }

@@ -14,6 +14,7 @@
 #include <catena/hash.h>
 #include <catena/model.h>
 #include <catena/motors.h>
+#include <catena/optimize.h>
 #include <catena/parameters.h>
 #include <catena/record.h>
 #include <catena/rollout.h>

@@ -1,0 +1,126 @@
+/// catena/optimize.h: the trajectories of `catena optimize`, to the last bit; a program's own cost is as good as the scene's, with
+/// limits, too; what a scene lacks is told.
+#include "control/trajectory.h"
+#include "tests/suite.h"
+
+#include <catena/catena.h>
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PENDULUM                                                                                                                 \
+    "catena: 1\nlinks: [{name: a, joint: {type: revolute, axis: [0, 1, 0], damping: 0.05}, mass: 1, com: [0, 0, -0.5],\n"        \
+    "  inertia: [0.1, 0.1, 0.1, 0, 0, 0]}]\nmotors: [{joint: a, type: torque, effort: 9}]\nduration: 1\n"                        \
+    "integrator: {method: rk4, dt: 0.02}\noptimize:\n  iterations: 60\n  tolerance: 1e-8\n"
+#define LIMITS "  limits: [{term: velocity, within: [-1.5, 1.5]}]\n  limit_tolerance: 1e-6\n"
+#define POSTURE "    - {term: posture, weight: 1, end: 100, target: 1}\n"
+#define OTHERS "  cost:\n    - {term: velocity, weight: 0.1, end: 10}\n    - {term: control, weight: 0.01}\n"
+enum { KNOTS = 50, MOST = 400 };
+
+/// The same as POSTURE.
+typedef struct {
+    double knot, target;
+} posture;
+
+static double weight(const posture *p, int knot) { return knot == KNOTS ? 100 : p->knot; }
+
+static void cost(void *context, int count, const int *knot, const double *x, const double *u, double *to)
+{
+    const posture *const p = context;
+    (void)u;
+    for (int i = 0; i < count; i++) to[i] += 0.5 * weight(p, knot[i]) * (x[2 * i] - p->target) * (x[2 * i] - p->target);
+}
+
+static void derivatives(void *context, int count, const int *knot, const double *x, const double *u,
+                        const ctn_cost_derivatives *to)
+{
+    const posture *const p = context;
+    (void)u;
+    for (int i = 0; i < count; i++)
+        to->x[2 * i] += weight(p, knot[i]) * (x[2 * i] - p->target), to->xx[4 * i] += weight(p, knot[i]);
+}
+
+typedef struct {
+    ctn_scene *scene;
+    ctn_model *model;
+    ctn_optimize *optimize;
+} found;
+
+static found find(const char *text, const ctn_optimize_cost *own)
+{
+    ctn_error err;
+    found f = {.scene = ctn_scene_parse(text, strlen(text), "optimize", &err)};
+    ck_assert_msg(f.scene != NULL, "%s", err.message);
+    f.model = ctn_model_create(f.scene, &err);
+    const ctn_batch_config cfg = ctn_scene_config(f.scene);
+    f.optimize = ctn_optimize_create(f.scene, f.model, &cfg, 1, own, &err);
+    ck_assert_msg(f.optimize != NULL, "%s", err.message);
+    for (int k = 0; k < MOST && ctn_optimize_get_state(f.optimize).stop == CTN_OPTIMIZE_RUNS; k++)
+        ck_assert_int_eq(ctn_optimize_step(f.optimize, &err), CTN_OK);
+    ck_assert_int_eq(ctn_optimize_get_state(f.optimize).stop, CTN_OPTIMIZE_OPTIMAL);
+    ck_assert_int_eq(ctn_optimize_knots(f.optimize), KNOTS);
+    ck_assert_double_eq(ctn_optimize_knot_length(f.optimize), 0.02);
+    return f;
+}
+
+static void drop(found *f) { ctn_optimize_free(f->optimize), ctn_model_free(f->model), ctn_scene_free(f->scene); }
+
+static const char *const whole[] = {PENDULUM OTHERS POSTURE, PENDULUM LIMITS OTHERS POSTURE};
+static const char *const part[] = {PENDULUM OTHERS, PENDULUM LIMITS OTHERS};
+
+START_TEST(own_cost)
+{
+    posture p = {0.02, 1};
+    const ctn_optimize_cost own = {cost, derivatives, &p};
+    found a = find(whole[_i], NULL), b = find(part[_i], &own);
+    const ctn_optimize_state x = ctn_optimize_get_state(a.optimize), y = ctn_optimize_get_state(b.optimize);
+    ck_assert_double_eq_tol(x.cost, y.cost, 1e-7 * x.cost);
+    ck_assert_msg(_i ? x.violation <= 1e-6 && y.violation <= 1e-6 && x.penalty > 0 : x.violation == 0 && x.penalty == 0, "%g, %g",
+                  x.violation, y.violation);
+    for (int k = 0; k < KNOTS; k++) {
+        ck_assert_double_eq_tol(ctn_optimize_controls(a.optimize)[k], ctn_optimize_controls(b.optimize)[k], 1e-3);
+        ck_assert_double_eq_tol(ctn_optimize_states(a.optimize)[2 * k], ctn_optimize_states(b.optimize)[2 * k], 1e-5);
+    }
+    drop(&a), drop(&b);
+}
+END_TEST
+
+START_TEST(as_the_command)
+{
+    ctn_error err;
+    found f = find(whole[1], NULL);
+    const ctn_batch_config cfg = ctn_scene_config(f.scene);
+    trajectory *const t = trajectory_open(f.scene, f.model, &cfg, 1, NULL, &err);
+    while (trajectory_state(t).stop == ILQR_RUNS) ck_assert_int_eq(trajectory_step(t, &err), CTN_OK);
+    ck_assert(!memcmp(ilqr_controls(trajectory_solver(t)), ctn_optimize_controls(f.optimize), KNOTS * sizeof(double)));
+    ck_assert(!memcmp(ilqr_gains(trajectory_solver(t)), ctn_optimize_gains(f.optimize), KNOTS * 2 * sizeof(double)));
+    trajectory_close(t), drop(&f);
+}
+END_TEST
+
+START_TEST(refused)
+{
+    static const char text[] = "catena: 1\nlinks: [{name: a, joint: revolute, mass: 1, inertia: [1, 1, 1, 0, 0, 0]}]\n";
+    ctn_error err;
+    ctn_scene *const scene = ctn_scene_parse(text, sizeof text - 1, "optimize", &err);
+    ctn_model *const model = ctn_model_create(scene, &err);
+    const ctn_batch_config cfg = ctn_scene_config(scene);
+    ck_assert_ptr_null(ctn_optimize_create(scene, model, &cfg, 1, NULL, &err));
+    ck_assert_msg(err.status == CTN_BAD_SCENE && strstr(err.message, "the scene has no `optimize:`"), "%s", err.message);
+    ctn_model_free(model), ctn_scene_free(scene);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *const s = suite_create("optimize");
+    TCase *const c = tcase_create("optimize");
+    tcase_set_timeout(c, 60);
+    tcase_add_loop_test(c, own_cost, 0, 2);
+    tcase_add_test(c, as_the_command);
+    tcase_add_test(c, refused);
+    suite_add_tcase(s, c);
+    return run_suite(s);
+}
