@@ -9,7 +9,7 @@
 /// same for every METHOD and number of blocks. One thread.
 ///
 /// Prints CSV, a row an iteration, and one for the start: trial, iteration, cost, defect (largest 1-norm), alpha (0: nothing was
-/// accepted), stop (runs, optimal, stuck), and seconds: of all, of the plant's steps, of its derivatives with those of costs, of costs.
+/// accepted), stop (runs, optimal, stuck), and seconds: of all, of roll-outs, of its derivatives with those of costs, of costs.
 #include "control/ilqr.h"
 #include "control/scene_plant.h"
 #include "sim/base/clock.h"
@@ -27,12 +27,12 @@ typedef struct {
     double steps, derivatives, costs;  // s
 } timed;
 
-static ctn_status step(void *context, int count, const int *knot, const double *x, const double *u, double *next, bool *good,
+static ctn_status play(void *context, int count, const int *knot, const double *x, int steps, plant_tell tell, void *whose,
                        ctn_error *err)
 {
     timed *const t = context;
     const double began = clock_now();
-    const ctn_status status = t->inner->step(t->inner->context, count, knot, x, u, next, good, err);
+    const ctn_status status = t->inner->play(t->inner->context, count, knot, x, steps, tell, whose, err);
     t->steps += clock_now() - began;
     return status;
 }
@@ -114,7 +114,7 @@ int main(int argc, char **argv)
     if (!of) stop(&err);
     timed t = {.inner = scene_plant_of(of)};
     plant p = *t.inner;
-    p.context = &t, p.step = step, p.linearise = linearise, p.cost = cost, p.cost_derivatives = cost_derivatives, p.add = add;
+    p.context = &t, p.play = play, p.linearise = linearise, p.cost = cost, p.cost_derivatives = cost_derivatives, p.add = add;
     p.difference = difference;
     const size_t nq = (size_t)ctn_model_nq(model), nv = (size_t)ctn_model_nv(model), nx = nq + nv, states = (size_t)p.knots + 1;
     double *const X = malloc(states * nx * sizeof *X), *const U = malloc(states * (size_t)p.m * sizeof *U),

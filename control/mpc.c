@@ -197,10 +197,9 @@ static ctn_status plan_next(mpc *m, const double *x, const double *u, ctn_error 
 {
     const plant *const p = scene_plant_of(m->plan);
     const double began = clock_now();
-    const int now = 0;
     double longest = 0;
     bool good;
-    ctn_status status = p->step(p->context, 1, &now, x, u, m->next, &good, err);
+    ctn_status status = plant_step(p, x, u, m->next, &good, err);
     if (status == CTN_OK && !good) status = fail(err, CTN_FROZEN, "the model cannot step from where the plant is");
     if (status == CTN_OK) status = shift(m, m->next, err);
     double last = clock_now();

@@ -30,14 +30,11 @@ typedef void (*plant_tell)(void *whose, int first, int count, int apart, int ste
 typedef struct plant {
     int knots;  // N: the horizon has N controls and N + 1 states
     int nx, n, m;
-    int most;    // points that step and play are given at a time, at most
+    int most;    // points that play is given at a time, at most
     bool added;  // changes are added number by number: nx = n, and add and difference are those of vectors
     void *context;
-    /// next [count][nx] of x, u; good [count]: whether there is one. Not CTN_OK: nothing is.
-    ctn_status (*step)(void *context, int count, const int *knot, const double *x, const double *u, double *next, bool *good,
-                       ctn_error *err);
-    /// Step by step: points from x [count][nx], each at a knot of its own, which are told by `tell`. As `step`, to the last bit, but
-    /// that knots beyond the horizon may be stepped from, too: what that comes to means nothing.
+    /// Step by step: points from x [count][nx], each at a knot of its own, which are told by `tell`. Knots beyond the horizon may be
+    /// stepped from, too: what that comes to means nothing. Not CTN_OK: nothing is.
     ctn_status (*play)(void *context, int count, const int *knot, const double *x, int steps, plant_tell tell, void *whose,
                        ctn_error *err);
     /// A [knots][n][n], B [knots][n][m] of all knots, at x [knots][nx], u [knots][m], by changes of x and u.
@@ -48,5 +45,8 @@ typedef struct plant {
     void (*add)(void *context, const double *x, const double *dx, double *to);            // to = x + dx
     void (*difference)(void *context, const double *from, const double *to, double *dx);  // from + dx = to
 } plant;
+
+/// One point, one step, at the first knot: next [nx] of x, u; good: whether there is one.
+ctn_status plant_step(const plant *p, const double *x, const double *u, double *next, bool *good, ctn_error *err);
 
 #endif

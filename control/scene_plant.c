@@ -21,59 +21,28 @@ struct scene_plant {
     ctn_tapes *one, *many, *all;  // of a point, of `most`, of all knots with gradients
     int nq, nv, nu, hold;
     double knot;
-    bool anew;             // the method carries more than q and v from step to step: each knot begins anew
-    double *q, *v, *time;  // [knots], or [most]
-    const double *u;       // what motors are told in the run in hand
-    int told;              // worlds
-    accelerations *by;     // of plants that are linearised by accelerations; NULL: by their steps
+    bool anew;          // the method carries more than q and v from step to step: each knot begins anew
+    double *q, *v;      // [knots], or [most]
+    const double *u;    // what motors are told in the run in hand
+    accelerations *by;  // of plants that are linearised by accelerations; NULL: by their steps
 };
 
 static void tell(void *context, int step, const double *q, const double *v, double *u, double *tau)
 {
     const scene_plant *const s = context;
     (void)q, (void)v, (void)tau;
-    if (!step) memcpy(u, s->u, (size_t)s->told * (size_t)s->nu * sizeof *u);  // held
+    if (!step) memcpy(u, s->u, (size_t)s->plant.knots * (size_t)s->nu * sizeof *u);  // held
 }
 
 /// Splits x [count][nx] for `worlds` worlds; the last point again for those that are left over.
-static void split(scene_plant *s, int count, int worlds, const int *knot, const double *x)
+static void split(scene_plant *s, int count, int worlds, const double *x)
 {
     const size_t nq = (size_t)s->nq, nv = (size_t)s->nv;
     for (int i = 0; i < worlds; i++) {
         const size_t from = (size_t)(i < count ? i : count - 1), to = (size_t)i;
         memcpy(s->q + to * nq, x + from * (nq + nv), nq * sizeof *x);
         memcpy(s->v + to * nv, x + from * (nq + nv) + nq, nv * sizeof *x);
-        s->time[i] = s->knot * (knot ? knot[from] : (int)from);
     }
-}
-
-static ctn_status play(scene_plant *s, ctn_tapes *tapes, int worlds, const double *u, ctn_error *err)
-{
-    const ctn_tapes_hooks hooks = {.tell = tell, .context = s};
-    s->u = u, s->told = worlds;
-    const ctn_status status = ctn_tapes_begin_at(tapes, s->time, err);
-    return status == CTN_OK ? ctn_tapes_run(tapes, s->hold, s->q, s->v, NULL, &hooks, err) : status;
-}
-
-static ctn_status step(void *context, int count, const int *knot, const double *x, const double *u, double *next, bool *good,
-                       ctn_error *err)
-{
-    scene_plant *const s = context;
-    ctn_tapes *const tapes = count == 1 ? s->one : s->many;
-    const int worlds = count == 1 ? 1 : s->plant.most;
-    const size_t nq = (size_t)s->nq, nv = (size_t)s->nv, nu = (size_t)s->nu;
-    split(s, count, worlds, knot, x);
-    double *const told = s->time + s->plant.most;  // [most][nu]
-    for (int i = 0; i < worlds; i++) memcpy(told + (size_t)i * nu, u + (size_t)(i < count ? i : count - 1) * nu, nu * sizeof *u);
-    const ctn_status status = play(s, tapes, worlds, told, err);
-    if (status != CTN_OK) return status;
-    for (int i = 0; i < count; i++) {
-        const size_t w = (size_t)i;
-        good[i] = ctn_tapes_lost(tapes, i) < 0;
-        memcpy(next + w * (nq + nv), ctn_tapes_q(tapes, s->hold) + w * nq, nq * sizeof *next);
-        memcpy(next + w * (nq + nv) + nq, ctn_tapes_v(tapes, s->hold) + w * nv, nv * sizeof *next);
-    }
-    return CTN_OK;
 }
 
 /// Points as the tapes play them.
@@ -96,16 +65,19 @@ static ctn_status play_points(void *context, int count, const int *knot, const d
     scene_plant *const s = context;
     ctn_tapes *const tapes = count == 1 ? s->one : s->many;
     told_points points = {count, tell_point, whose};
-    split(s, count, count == 1 ? 1 : s->plant.most, knot, x);
+    (void)knot;  // every knot is the same
+    split(s, count, count == 1 ? 1 : s->plant.most, x);
     return tapes_play(tapes, steps, s->hold, s->anew, s->q, s->v, tell_points, &points, err);
 }
 
 static ctn_status linearise(void *context, const double *x, const double *u, double *A, double *B, ctn_error *err)
 {
     scene_plant *const s = context;
-    split(s, s->plant.knots, s->plant.knots, NULL, x);
-    const ctn_status played = play(s, s->all, s->plant.knots, u, err);
-    const ctn_status status = played == CTN_OK ? ctn_tapes_jacobian(s->all, A, B, NULL, err) : played;
+    const ctn_tapes_hooks hooks = {.tell = tell, .context = s};
+    split(s, s->plant.knots, s->plant.knots, x);
+    s->u = u;
+    ctn_status status = ctn_tapes_run(s->all, s->hold, s->q, s->v, NULL, &hooks, err);
+    if (status == CTN_OK) status = ctn_tapes_jacobian(s->all, A, B, NULL, err);
     for (int k = 0; k < s->plant.knots && status == CTN_OK; k++)
         if (ctn_tapes_lost(s->all, k) >= 0)
             return fail(
@@ -120,7 +92,7 @@ static ctn_status linearise_accelerations(void *context, const double *x, const 
 {
     scene_plant *const s = context;
     (void)err;
-    split(s, s->plant.knots, s->plant.knots, NULL, x);
+    split(s, s->plant.knots, s->plant.knots, x);
     accelerations_linearise(s->by, s->q, s->v, u, A, B);
     return CTN_OK;
 }
@@ -224,7 +196,6 @@ scene_plant *scene_plant_open(const ctn_scene *scene, const ctn_model *model, co
                        .most = points,
                        .added = s->nq == s->nv,
                        .context = s,
-                       .step = step,
                        .play = play_points,
                        .linearise = linearise,
                        .cost = cost,
@@ -233,20 +204,19 @@ scene_plant *scene_plant_open(const ctn_scene *scene, const ctn_model *model, co
                        .difference = difference};
     const size_t room = (size_t)(knots > points ? knots : points);
     s->q = calloc(room * (size_t)s->nq + 1, sizeof *s->q), s->v = calloc(room * (size_t)s->nv + 1, sizeof *s->v);
-    s->time = calloc(room + (size_t)points * (size_t)(s->nu + 1) + 1, sizeof *s->time);
     ctn_batch_config own = *cfg;
     own.parallel = CTN_PARALLEL_WORLDS, own.parameter_count = 0;
     own.max_halvings =
         0;  // what has to be halved has no derivative, and is no trajectory to go on from: it is not worth its while
-    bool opened = s->q && s->v && s->time;
+    bool opened = s->q && s->v;
     if (!opened) fail(err, CTN_NO_MEMORY, "not enough memory for %d knots", knots);
     if (opened && accelerations_suffice(model, cfg, s->hold)) {
         s->plant.linearise = linearise_accelerations;
         opened = (s->by = accelerations_open(model, cfg, knots, has_torques(scene), err));
     }
     own.worlds = knots, opened = opened && (s->all = ctn_tapes_create(model, &own, s->hold, true, err));
-    own.worlds = points, opened = opened && (s->many = ctn_tapes_create(model, &own, s->hold, false, err));
-    own.worlds = 1, own.threads = 1, opened = opened && (s->one = ctn_tapes_create(model, &own, s->hold, false, err));
+    own.worlds = points, opened = opened && (s->many = ctn_tapes_create(model, &own, 1, false, err));
+    own.worlds = 1, own.threads = 1, opened = opened && (s->one = ctn_tapes_create(model, &own, 1, false, err));
     opened = opened && (s->costs = costs_open(scene, model, knots, s->knot, err));
     if (opened) return s;
     scene_plant_close(s);
@@ -258,7 +228,7 @@ void scene_plant_close(scene_plant *s)
     if (!s) return;
     ctn_tapes_free(s->one), ctn_tapes_free(s->many), ctn_tapes_free(s->all);
     costs_close(s->costs), accelerations_close(s->by);
-    free(s->q), free(s->v), free(s->time);
+    free(s->q), free(s->v);
     free(s);
 }
 

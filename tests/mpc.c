@@ -176,13 +176,12 @@ START_TEST(samples_move_on)
         double x[4] = {0};
         for (int k = 0; k < 20; k++) {
             bool good;
-            const int now = 0;
             ck_assert_int_eq(sampling_step(s, NULL), CTN_OK);
             memcpy(told[way] + 2 * k, sampling_control(s), 2 * sizeof **told);
             for (int i = 0; i < 2; i++) ck_assert(fabs(told[way][2 * k + i]) <= 6);
             const plant *const q = scene_plant_of(p.plant);
             double next[4];
-            ck_assert_int_eq(q->step(q->context, 1, &now, x, told[way] + 2 * k, next, &good, NULL), CTN_OK);
+            ck_assert_int_eq(plant_step(q, x, told[way] + 2 * k, next, &good, NULL), CTN_OK);
             memcpy(x, next, sizeof x);
             sampling_shift(s, x);
         }
@@ -224,12 +223,11 @@ START_TEST(begins_again)
     double told[2][30][2], started[2];
     for (int way = 0; way < 2; way++) {
         double x[4] = {0}, next[4];
-        const int now = 0;
         bool good;
         if (way) ck_assert_int_eq(mpc_begin(m, x0, 0, &err), CTN_OK);
         for (int k = 0; k < 30; k++) {
             ck_assert_int_eq(mpc_step(m, x, told[way][k], &err), CTN_OK);
-            ck_assert_int_eq(p->step(p->context, 1, &now, x, told[way][k], next, &good, &err), CTN_OK);
+            ck_assert_int_eq(plant_step(p, x, told[way][k], next, &good, &err), CTN_OK);
             memcpy(x, next, sizeof x);
         }
         started[way] = mpc_get_state(m).started;
