@@ -141,7 +141,11 @@ mpc *mpc_open(const ctn_scene *scene, const ctn_model *model, const ctn_batch_co
         fail_at(err, CTN_BAD_SCENE, scene->path, scene->optimize.at.line, scene->optimize.at.column, "optimize.limits",
                 "are kept by catena optimize alone; a plan that is made anew has too few iterations to find their multipliers: "
                 "write them as costs");
-    bool opened = !limited && (m->plan = scene_plant_open(scene, model, cfg, how->horizon, points, err));
+    const bool earns = !limited && scene->optimize.reward > 0;
+    if (earns)
+        fail_at(err, CTN_BAD_SCENE, scene->path, scene->optimize.at.line, scene->optimize.at.column, "optimize.reward",
+                "counts in catena optimize alone in this version; write it as costs");
+    bool opened = !limited && !earns && (m->plan = scene_plant_open(scene, model, cfg, how->horizon, points, err));
     if (opened && !open_room(m, (size_t)scene_plant_of(m->plan)->nx))
         opened = false, fail(err, CTN_NO_MEMORY, "not enough memory for a plan");
     const double knot = opened ? scene_plant_knot(m->plan) : 1;

@@ -2,6 +2,7 @@
 
 #include "control/costs.h"
 #include "control/limits.h"
+#include "control/reward_cost.h"
 #include "control/scene_plant.h"
 #include "sim/base/new_file.h"
 #include "sim/base/status.h"
@@ -23,11 +24,23 @@ struct trajectory {
     ilqr *solver;
     limits *limits;  // NULL: none
     lagrangian *lagrangian;
+    reward_cost *reward;              // NULL: none
     added_cost more;                  // context NULL: none
     double cost;                      // without what limits add
     double duration, *running, *end;  // [ncost]
     int nq, nv, nu;
 };
+
+/// What a trajectory X [knots + 1][nx], U [knots][nu] costs besides terms: what it earns, and costs of the caller's.
+static double cost_besides(const trajectory *t, const double *X, const double *U)
+{
+    const added_cost of[] = {t->reward ? reward_cost_added(t->reward) : (added_cost){0}, t->more};
+    double sum = 0;
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        for (int k = 0; k <= trajectory_knots(t) && of[i].context; k++)
+            of[i].cost(of[i].context, 1, &k, X + k * (t->nq + t->nv), U + (k < trajectory_knots(t) ? k * t->nu : 0), &sum);
+    return sum;
+}
 
 /// What the trajectory costs, and how it keeps to limits.
 static void judge(trajectory *t)
@@ -37,10 +50,8 @@ static void judge(trajectory *t)
     const double *const X = ilqr_states(t->solver), *const U = ilqr_controls(t->solver);
     lagrangian_look(t->lagrangian, X, U);
     costs_terms(scene_plant_costs(t->plant), X, U, t->running, t->end);
-    t->cost = 0;
+    t->cost = cost_besides(t, X, U);
     for (int k = 0; k < t->scene->optimize.ncost; k++) t->cost += t->running[k] + t->end[k];
-    for (int k = 0; k <= trajectory_knots(t) && t->more.context; k++)
-        t->more.cost(t->more.context, 1, &k, X + k * (t->nq + t->nv), U + (k < trajectory_knots(t) ? k * t->nu : 0), &t->cost);
 }
 
 static ctn_status begin(trajectory *t, ctn_error *err)
@@ -83,6 +94,10 @@ trajectory *trajectory_open(const ctn_scene *scene, const ctn_model *model, cons
     bool opened = t->running && t->end && lower;
     if (!opened) fail(err, CTN_NO_MEMORY, "not enough memory for a trajectory");
     opened = opened && (t->plant = scene_plant_open(scene, model, cfg, duration, o->alphas, err)) && open_limits(t, err);
+    if (opened && o->reward > 0) {
+        t->reward = reward_cost_open(scene, model, trajectory_knots(t), trajectory_knot(t), err);
+        if ((opened = t->reward)) scene_plant_add(t->plant, reward_cost_added(t->reward));
+    }
     if (opened && more) t->more = *more, scene_plant_add(t->plant, *more);
     if (opened) {
         const bool bounded = scene_plant_bounds(t->plant, lower, upper);
@@ -109,6 +124,7 @@ void trajectory_close(trajectory *t)
 {
     if (!t) return;
     ilqr_close(t->solver), scene_plant_close(t->plant), lagrangian_close(t->lagrangian), limits_close(t->limits);
+    reward_cost_close(t->reward);
     free(t->running), free(t->end), free(t);
 }
 
@@ -357,7 +373,7 @@ ctn_status trajectory_value(const trajectory *t, const char *path, int finer, do
         *missed = t->limits ? fmax(most, limits_missed(t->limits, N, false, X + (size_t)N * (size_t)nx, U)) : 0;
         costs_cost(scene_plant_costs(t->plant), N, knots, X, U, each);
         costs_cost(scene_plant_costs(t->plant), 1, knots + N, X + (size_t)N * (size_t)nx, U, each + N);
-        *cost = 0;
+        *cost = cost_besides(t, X, U);
         for (int k = 0; k <= N; k++) *cost += each[k];
     }
     ctn_batch_free(batch), ctn_model_free(model), ctn_scene_free(scene);

@@ -179,6 +179,7 @@ START_TEST(refused)
     spit("scene.yaml", CART("1", "0.2", "rk4", "0.02") COSTS);
     spit("free.yaml", CART("1", "0.2", "rk4", "0.02") COSTS "  mpc: {planner: sampling}\n");
     spit("waits.yaml", CART("1", "0.2", "rk4", "0.02") COSTS "  mpc: {starts: {within: 1, slower: 1}}\n");
+    spit("earns.yaml", CART("1", "0.2", "rk4", "0.02") COSTS "  reward: 1\n");
     spit("limits.yaml", CART("1", "0.2", "rk4", "0.02") COSTS "  limits: [{term: posture, joints: [cart], within: [-1, 1]}]\n");
     spit("other.yaml", "catena: 1\nlinks: [{name: a, joint: revolute, mass: 1, inertia: [1, 1, 1, 0, 0, 0]}]\n"
                        "motors: [{joint: a, type: torque}]\n");
@@ -191,6 +192,7 @@ START_TEST(refused)
         {"scene.yaml", "scene.yaml", "0.33", "--horizon) of 0.33 s is no whole number, up to a million, of knots"},
         {"scene.yaml", "scene.yaml", "0.013", "--horizon) of 0.013 s is no whole number"},
         {"waits.yaml", "scene.yaml", "1", "optimize.mpc.starts: no target of posture, place or com moves"},
+        {"earns.yaml", "scene.yaml", "1", "optimize.reward: counts in catena optimize alone"},
         {"limits.yaml", "scene.yaml", "1", "optimize.limits: are kept by catena optimize alone"},
         {"other.yaml", "other.yaml", "1", "the scene has no `optimize:`"}};
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {

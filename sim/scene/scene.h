@@ -305,6 +305,7 @@ typedef struct scene_optimize {
     scene_limit *limits;
     int nlimit;
     double limit_tolerance, penalty;
+    double reward;         // how much the scene's reward counts for; 0: nothing
     int method;            // 0: ilqr; 1: as Plancher and Kuindersma
     double knot;           // s; 0: a step
     double *guess;         // [numbers that motors are told]; NULL: the model's own targets

@@ -21,6 +21,7 @@ enum {
     OPTIMIZE_KEY_LIMITS,
     OPTIMIZE_KEY_LIMIT_TOLERANCE,
     OPTIMIZE_KEY_PENALTY,
+    OPTIMIZE_KEY_REWARD,
     OPTIMIZE_KEYS
 };
 static const key optimize_keys[OPTIMIZE_KEYS] = {
@@ -39,6 +40,7 @@ static const key optimize_keys[OPTIMIZE_KEYS] = {
     [OPTIMIZE_KEY_LIMITS] = {.name = "limits"},
     [OPTIMIZE_KEY_LIMIT_TOLERANCE] = {.name = "limit_tolerance"},
     [OPTIMIZE_KEY_PENALTY] = {.name = "penalty"},
+    [OPTIMIZE_KEY_REWARD] = {.name = "reward"},
 };
 
 enum {
@@ -289,6 +291,7 @@ bool read_optimize(source *s, const node *n)
     if (v[OPTIMIZE_KEY_LIMITS]) ok = read_state_limits(s, v[OPTIMIZE_KEY_LIMITS], &to) && ok;
     if (v[OPTIMIZE_KEY_LIMIT_TOLERANCE])
         ok = read_number(s, v[OPTIMIZE_KEY_LIMIT_TOLERANCE], POSITIVE, &to.limit_tolerance) && ok;
+    if (v[OPTIMIZE_KEY_REWARD]) ok = read_number(s, v[OPTIMIZE_KEY_REWARD], POSITIVE, &to.reward) && ok;
     if (v[OPTIMIZE_KEY_PENALTY]) ok = read_number(s, v[OPTIMIZE_KEY_PENALTY], POSITIVE, &to.penalty) && ok;
     if (!ok || hopeless(s)) {
         free_optimize(&to);

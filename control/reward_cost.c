@@ -1,0 +1,151 @@
+#include "control/reward_cost.h"
+
+#include "control/reward.h"
+#include "sim/base/status.h"
+
+#include <catena/motors.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { AT_ONCE = 16 };  // points
+
+/// Terms over time, or those of the end, and the scene that has these alone.
+typedef struct {
+    ctn_scene scene;
+    scene_reward *terms;
+    reward *reward;  // of AT_ONCE worlds; NULL: there are no such terms
+} part;
+
+struct reward_cost {
+    part over_time, end;
+    int knots, nq, nv, nu;
+    double knot, weight;
+    double *q0, *v0;  // [AT_ONCE][..], where episodes begin
+    double *q, *v, *u, *time, *total, *by_q, *by_v, *by_u, *memory;
+    int *which;  // [AT_ONCE] points in hand
+};
+
+static bool open_part(part *p, const ctn_scene *scene, const ctn_model *model, bool end, ctn_error *err)
+{
+    p->scene = *scene;
+    p->terms = calloc((size_t)scene->nreward + 1, sizeof *p->terms);
+    if (!p->terms) return fail(err, CTN_NO_MEMORY, "not enough memory for rewards"), false;
+    p->scene.reward = p->terms, p->scene.nreward = 0;
+    for (int k = 0; k < scene->nreward; k++)
+        if (scene->reward[k].at_end == end) p->terms[p->scene.nreward++] = scene->reward[k];
+    if (!p->scene.nreward) return true;
+    p->reward = reward_open(&p->scene, model, AT_ONCE, err);
+    return p->reward && reward_open_gradient(p->reward, err) == CTN_OK;
+}
+
+/// Terms that no knot has by itself, or that have no derivative.
+static bool refuse(const ctn_scene *scene, ctn_error *err)
+{
+    const scene_optimize *const o = &scene->optimize;
+    const char *why = scene->nreward ? NULL : "the scene has no `reward`";
+    for (int k = 0; k < scene->nreward && !why; k++) {
+        const scene_reward *const t = &scene->reward[k];
+        if (t->term == REWARD_ALIVE) why = "the term `alive` of the reward has no derivative; leave it out, or write a limit";
+        if (t->term == REWARD_SMOOTHNESS)
+            why = "the term `smoothness` of the reward is of two knots; leave it out, or give `control` a weight";
+        if (t->at_end && (t->term == REWARD_EFFORT || t->term == REWARD_ENERGY))
+            why = "motors are told nothing any more at the end; take their terms of the reward over time";
+    }
+    if (why) fail_at(err, CTN_BAD_SCENE, scene->path, o->at.line, o->at.column, "optimize.reward", "%s", why);
+    return why != NULL;
+}
+
+static bool open_room(reward_cost *r)
+{
+    const size_t nq = (size_t)r->nq, nv = (size_t)r->nv, nu = (size_t)r->nu;
+    const struct {
+        double **to;
+        size_t size;
+    } rows[] = {{&r->q0, nq},  {&r->v0, nv},   {&r->q, nq},    {&r->v, nv},    {&r->u, nu},
+                {&r->time, 1}, {&r->total, 1}, {&r->by_q, nv}, {&r->by_v, nv}, {&r->by_u, nu}};
+    size_t sum = 0;
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) sum += AT_ONCE * rows[k].size;
+    double *at = r->memory = calloc(sum + 1, sizeof *at);
+    for (size_t k = 0; k < sizeof rows / sizeof *rows && at; k++) *rows[k].to = at, at += AT_ONCE * rows[k].size;
+    r->which = calloc(AT_ONCE, sizeof *r->which);
+    return r->memory && r->which;
+}
+
+reward_cost *reward_cost_open(const ctn_scene *scene, const ctn_model *model, int knots, double knot, ctn_error *err)
+{
+    if (refuse(scene, err)) return NULL;
+    reward_cost *const r = calloc(1, sizeof *r);
+    if (!r) return fail(err, CTN_NO_MEMORY, "not enough memory for rewards"), NULL;
+    r->knots = knots, r->knot = knot, r->weight = scene->optimize.reward;
+    r->nq = ctn_model_nq(model), r->nv = ctn_model_nv(model), r->nu = ctn_model_ntarget(model);
+    bool opened = open_room(r);
+    if (!opened) fail(err, CTN_NO_MEMORY, "not enough memory for rewards");
+    for (int w = 0; w < AT_ONCE && opened; w++) ctn_model_initial_state(model, r->q0 + w * r->nq, r->v0 + w * r->nv);
+    opened = opened && open_part(&r->over_time, scene, model, false, err) && open_part(&r->end, scene, model, true, err);
+    if (opened) return r;
+    reward_cost_close(r);
+    return NULL;
+}
+
+void reward_cost_close(reward_cost *r)
+{
+    if (!r) return;
+    reward_close(r->over_time.reward), reward_close(r->end.reward);
+    free(r->over_time.terms), free(r->end.terms), free(r->memory), free(r->which);
+    free(r);
+}
+
+/// Up to AT_ONCE points from `from` on that are of the part: how many, in r->which; *from: what comes after them.
+static int take(reward_cost *r, bool end, int *from, int count, const int *knot, const double *x, const double *u)
+{
+    const size_t nq = (size_t)r->nq, nv = (size_t)r->nv, nu = (size_t)r->nu;
+    int n = 0;
+    for (; *from < count && n < AT_ONCE; (*from)++)
+        if ((knot[*from] == r->knots) == end) r->which[n++] = *from;
+    for (int w = 0; w < AT_ONCE && n; w++) {  // worlds without a point do what the first one does
+        const size_t i = (size_t)r->which[w < n ? w : 0], to = (size_t)w;
+        memcpy(r->q + to * nq, x + i * (nq + nv), nq * sizeof *x);
+        memcpy(r->v + to * nv, x + i * (nq + nv) + nq, nv * sizeof *x);
+        if (!end) memcpy(r->u + to * nu, u + i * nu, nu * sizeof *u);
+        r->time[w] = r->knot * (knot[i] + !end);
+    }
+    if (!n) return 0;
+    reward *const own = end ? r->end.reward : r->over_time.reward;
+    reward_begin(own, NULL, r->q0, r->v0);
+    reward_step(own, r->time, r->knot, r->q, r->v, end ? NULL : r->u, NULL);
+    return n;
+}
+
+static void add_cost(void *context, int count, const int *knot, const double *x, const double *u, double *cost)
+{
+    reward_cost *const r = context;
+    for (int end = 0; end < 2; end++) {
+        const reward *const own = end ? r->end.reward : r->over_time.reward;
+        for (int from = 0, n; own && (n = take(r, end, &from, count, knot, x, u));) {
+            reward_end(own, r->total, NULL, NULL);
+            for (int w = 0; w < n; w++) cost[r->which[w]] -= r->weight * r->total[w];
+        }
+    }
+}
+
+static void add_derivatives(void *context, int count, const int *knot, const double *x, const double *u, const plant_costs *to)
+{
+    reward_cost *const r = context;
+    const size_t nv = (size_t)r->nv, nu = (size_t)r->nu;
+    const reward_gradients by = {.q = r->by_q, .v = r->by_v, .u = r->by_u};
+    for (int end = 0; end < 2; end++) {
+        reward *const own = end ? r->end.reward : r->over_time.reward;
+        for (int from = 0, n; own && (n = take(r, end, &from, count, knot, x, u));) {
+            reward_gradient(own, r->time, r->knot, r->q, r->v, end ? NULL : r->u, &by);
+            for (size_t w = 0; w < (size_t)n; w++) {
+                const size_t i = (size_t)r->which[w];
+                for (size_t j = 0; j < nv; j++)
+                    to->x[i * 2 * nv + j] -= r->weight * r->by_q[w * nv + j],
+                        to->x[i * 2 * nv + nv + j] -= r->weight * r->by_v[w * nv + j];
+                for (size_t j = 0; j < nu && !end; j++) to->u[i * nu + j] -= r->weight * r->by_u[w * nu + j];
+            }
+        }
+    }
+}
+
+added_cost reward_cost_added(reward_cost *r) { return (added_cost){r, add_cost, add_derivatives}; }
