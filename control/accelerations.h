@@ -14,7 +14,7 @@ typedef struct accelerations accelerations;
 /// Whether a knot of `hold` steps is no more than that.
 bool accelerations_suffice(const ctn_model *m, const ctn_batch_config *cfg, int hold);
 
-/// For that configuration, and so many knots. torques: motors are torques along joints, whose derivative is the same everywhere.
+/// For that configuration, and so many knots. torques: motors are torques along joints, whose forces go by what they are told alone.
 /// The model must last. NULL: see err.
 accelerations *accelerations_open(const ctn_model *m, const ctn_batch_config *cfg, int knots, bool torques, ctn_error *err);
 void accelerations_close(accelerations *a);  // NULL is allowed
