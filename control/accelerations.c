@@ -15,8 +15,8 @@ enum { AT_ONCE = 16 };  // knots of a job: whole blocks of every lane
 struct accelerations {
     int knots, nq, nv, nu;
     double h;
-    bool lags;     // positions go by the old velocities
-    bool torques;  // forces of motors go by what they are told alone
+    bool lags;  // positions go by the old velocities
+    motors_are motors;
     pool *pool;
     ctn_dynamics **dyn;  // [threads]
     // of all knots: joint forces [nv], accelerations by q, v and forces, and forces of motors by q, v and what they are told,
@@ -51,7 +51,18 @@ static bool open_rows(accelerations *a)
     return a->memory != NULL;
 }
 
-accelerations *accelerations_open(const ctn_model *m, const ctn_batch_config *cfg, int knots, bool torques, ctn_error *err)
+/// The derivative of torques without an effort, which is the same everywhere.
+static bool find_torques(accelerations *a, const ctn_model *m)
+{
+    double *const x = calloc((size_t)(a->nq + a->nv + a->nu) + 1, sizeof *x);
+    if (!x) return false;
+    ctn_model_initial_state(m, x, x + a->nq);
+    ctn_motor_map_derivatives(a->dyn[0], 1, x, x + a->nq, x + a->nq + a->nv, NULL, NULL, a->f_u);
+    free(x);
+    return true;
+}
+
+accelerations *accelerations_open(const ctn_model *m, const ctn_batch_config *cfg, int knots, motors_are motors, ctn_error *err)
 {
     accelerations *const a = calloc(1, sizeof *a);
     const int jobs = (knots + AT_ONCE - 1) / AT_ONCE, asked = cfg->threads ? cfg->threads : pool_cpus(),
@@ -64,13 +75,15 @@ accelerations *accelerations_open(const ctn_model *m, const ctn_batch_config *cf
                              .nu = ctn_model_ntarget(m),
                              .h = cfg->dt,
                              .lags = cfg->method == CTN_EULER,
-                             .torques = torques,
+                             .motors = motors,
                              .pool = pool_create(threads),
                              .dyn = calloc((size_t)threads, sizeof(ctn_dynamics *))};
         opened = a->pool && a->dyn && open_rows(a);
     }
     if (!opened) fail(err, CTN_NO_MEMORY, "not enough memory, or threads, for %d knots", knots);
     for (int k = 0; k < threads && opened; k++) opened = (a->dyn[k] = ctn_dynamics_create(m, NULL, err));
+    if (opened && motors == MOTORS_PLAIN && !find_torques(a, m))
+        opened = false, fail(err, CTN_NO_MEMORY, "not enough memory for targets");
     if (opened) return a;
     accelerations_close(a);
     return NULL;
@@ -93,12 +106,12 @@ static void put_together(const accelerations *a, int k)
     double *const Ak = a->A + k * n * n, *const Bk = a->B + k * n * nu + nv * nu, *const a_q = a->a_q + k * n2,
                   *const a_v = a->a_v + k * n2;
     const double *const inverse = a->inverse + k * n2;
-    if (!a->torques) {
+    if (a->motors == MOTORS_ANY) {
         matrix_multiply(nv, nv, nv, 1, inverse, a->f_q + k * n2, a_q);
         matrix_multiply(nv, nv, nv, 1, inverse, a->f_v + k * n2, a_v);
     }
     memset(Bk, 0, (size_t)(nv * nu) * sizeof *Bk);
-    matrix_multiply(nv, nv, nu, h, inverse, a->f_u + k * nv * nu, Bk);
+    matrix_multiply(nv, nv, nu, h, inverse, a->f_u + (a->motors == MOTORS_PLAIN ? 0 : k * nv * nu), Bk);
     for (int i = 0; i < nv * nu; i++) Bk[i - nv * nu] = lag * Bk[i];
     for (int i = 0; i < nv; i++)
         for (int j = 0; j < nv; j++) {
@@ -121,8 +134,9 @@ static void linearise_some(void *context, int thread, int job)
     ctn_motor_map(dyn, count, q, v, u, tau), ctn_motor_map(dyn, count, q, v, NULL, own);
     for (size_t i = 0; i < (size_t)count * nv; i++) tau[i] -= own[i];
     ctn_aba_derivatives(dyn, count, q, v, tau, a->a_q + from * n2, a->a_v + from * n2, a->inverse + from * n2);
-    ctn_motor_map_derivatives(dyn, count, q, v, u, a->torques ? NULL : f_q, a->torques ? NULL : f_v, a->f_u + from * nv * nu);
-    if (!a->torques) {
+    if (a->motors == MOTORS_TORQUES) ctn_motor_map_derivatives(dyn, count, q, v, u, NULL, NULL, a->f_u + from * nv * nu);
+    if (a->motors == MOTORS_ANY) {
+        ctn_motor_map_derivatives(dyn, count, q, v, u, f_q, f_v, a->f_u + from * nv * nu);
         ctn_motor_map_derivatives(dyn, count, q, v, NULL, own_q, own_v, NULL);
         for (size_t i = 0; i < (size_t)count * n2; i++) f_q[i] -= own_q[i], f_v[i] -= own_v[i];
     }

@@ -14,9 +14,12 @@ typedef struct accelerations accelerations;
 /// Whether a knot of `hold` steps is no more than that.
 bool accelerations_suffice(const ctn_model *m, const ctn_batch_config *cfg, int hold);
 
-/// For that configuration, and so many knots. torques: motors are torques along joints, whose forces go by what they are told alone.
-/// The model must last. NULL: see err.
-accelerations *accelerations_open(const ctn_model *m, const ctn_batch_config *cfg, int knots, bool torques, ctn_error *err);
+/// What is known of motors: nothing; that they are torques along joints, whose forces go by what they are told alone; and that these
+/// have no effort, which bends them.
+typedef enum motors_are { MOTORS_ANY, MOTORS_TORQUES, MOTORS_PLAIN } motors_are;
+
+/// For that configuration, and so many knots. The model must last. NULL: see err.
+accelerations *accelerations_open(const ctn_model *m, const ctn_batch_config *cfg, int knots, motors_are motors, ctn_error *err);
 void accelerations_close(accelerations *a);  // NULL is allowed
 
 /// A [knots][2 nv][2 nv], B [knots][2 nv][nu] at q [knots][nq], v [knots][nv], u [knots][nu].

@@ -97,12 +97,15 @@ static ctn_status linearise_accelerations(void *context, const double *x, const 
     return CTN_OK;
 }
 
-/// Whether all motors are torques along joints.
-static bool has_torques(const ctn_scene *scene)
+static motors_are motors_of(const ctn_scene *scene)
 {
-    bool torques = true;
-    for (int k = 0; k < scene->nmotor; k++) torques = torques && scene->motors[k].type == MOTOR_TORQUE;
-    return torques;
+    motors_are are = MOTORS_PLAIN;
+    for (int k = 0; k < scene->nmotor; k++) {
+        const scene_motor *const a = &scene->motors[k];
+        if (a->type != MOTOR_TORQUE) return MOTORS_ANY;
+        if (isfinite(a->effort)) are = MOTORS_TORQUES;
+    }
+    return are;
 }
 
 static void cost(void *context, int count, const int *knot, const double *x, const double *u, double *to)
@@ -212,7 +215,7 @@ scene_plant *scene_plant_open(const ctn_scene *scene, const ctn_model *model, co
     if (!opened) fail(err, CTN_NO_MEMORY, "not enough memory for %d knots", knots);
     if (opened && accelerations_suffice(model, cfg, s->hold)) {
         s->plant.linearise = linearise_accelerations;
-        opened = (s->by = accelerations_open(model, cfg, knots, has_torques(scene), err));
+        opened = (s->by = accelerations_open(model, cfg, knots, motors_of(scene), err));
     }
     own.worlds = knots, opened = opened && (s->all = ctn_tapes_create(model, &own, s->hold, true, err));
     own.worlds = points, opened = opened && (s->many = ctn_tapes_create(model, &own, 1, false, err));
