@@ -72,7 +72,7 @@ START_TEST(goes_on)
     ck_assert_ptr_nonnull(third);
     snprintf(edited, sizeof edited, "%.*s\n3,1000.5%s", (int)(third - begun), begun, strchr(third + 3, ','));
     spit("parts.csv", edited), free(begun);
-    o = catena("optimize", "scene.yaml", "--out", "parts.yaml", "--resume", "--threads", "2");
+    o = catena("optimize", "scene.yaml", "--out", "parts.yaml", "--resume", "--threads", "2", "--parallel", "links");
     ck_assert_msg(o.status == 0 && strstr(o.out, "iteration 4 ") == o.out, "%s%s", o.out, o.err);
     outcome_free(&o);
     char *const a = slurp("all.plan.csv", NULL), *const b = slurp("parts.plan.csv", NULL), *const rows = slurp("parts.csv", NULL);
