@@ -160,7 +160,8 @@ static void roll_on(void *whose, int first, int count, int apart, int step, cons
             p->difference(p->context, X, own, dx), matrix_multiply(m, n, 1, 1, ilqr_row(s->K, k, m * n), dx, U);
             for (int j = 0; j < m && s->lower; j++) U[j] = fmin(fmax(U[j], s->lower[j]), s->upper[j]);
         }
-        memcpy(X, own, (size_t)nx * sizeof *own);
+        if (step || !k)
+            memcpy(X, own, (size_t)nx * sizeof *own);  // a block begins where X is, which the one before it may be reading
         for (int j = 0; j < m && u && k < N; j++) u[j * apart + l] = U[j];
     }
 }
