@@ -278,7 +278,8 @@ static double own_merit(ilqr *s)
 static int choose(ilqr *s)
 {
     const double merit = own_merit(s);
-    if (-(s->linear_gain + s->quadratic_gain) <= 1e-12 * fabs(s->state.cost) && s->tried[0]) return 0;  // J resolves no more
+    if (-(s->linear_gain + s->quadratic_gain) <= 1e-12 * fabs(s->state.cost) && s->tried[0] && isfinite(s->tried_J[0]))
+        return 0;  // J resolves no more
     int best = -1;
     for (int a = 0; a < s->cfg.alphas; a++) {
         const double alpha = ldexp(1, -a), expected = alpha * s->linear_gain + alpha * alpha * s->quadratic_gain;
@@ -374,7 +375,8 @@ ctn_status ilqr_shift(ilqr *s, const double *x0, ctn_error *err)
     s->cfg.forward = forward;
     if (status != CTN_OK) return status;
     if (fails < N) return fail(err, CTN_FROZEN, "knot %d cannot be stepped from", fails);
-    s->state = (ilqr_state){.rho = s->state.rho, .cost = s->state.cost};
+    const double rho = s->state.stop == ILQR_STUCK ? s->cfg.rho : s->state.rho;
+    s->state = (ilqr_state){.rho = rho, .cost = s->state.cost};
     s->valued = false;
     return isfinite(s->state.cost) ? CTN_OK : fail(err, CTN_FROZEN, "what the plan costs is not finite");
 }

@@ -1,5 +1,6 @@
 /// The calls of catena/optimize.h: a scene's trajectory, and a cost of the caller's beside its own.
 #include "control/trajectory.h"
+#include "sim/base/config.h"
 #include "sim/base/status.h"
 
 #include <catena/optimize.h>
@@ -29,6 +30,7 @@ ctn_optimize *ctn_optimize_create(const ctn_scene *scene, const ctn_model *model
 {
     if (missing(__func__, "scene", scene, err) || missing(__func__, "model", model, err) || missing(__func__, "cfg", cfg, err))
         return NULL;
+    if (config_check(cfg, err) != CTN_OK) return NULL;
     if (cost && (!cost->cost || !cost->derivatives))
         return fail(err, CTN_BAD_ARGUMENT, "ctn_optimize_create: a cost has both `cost` and `derivatives`, one of which is NULL"),
                NULL;
