@@ -130,6 +130,7 @@ static bool read_target(source *s, const node *n, int count, scene_optimize *to,
     x->moves = reader_alloc(s->r, ((size_t)count + 1) * sizeof *x->moves);
     if (!x->target || !x->moves) return false;
     memset(x->moves, 0, (size_t)count * sizeof *x->moves);
+    memset(x->target, 0, (size_t)count * sizeof *x->target);  // of what moves, the signal may be all there is
     const bool list = n->kind == NODE_SEQUENCE;
     if (list && n->size != count) return bad_value(s, n, "expected one number or %d, found %d", count, n->size);
     bool ok = true;
