@@ -27,12 +27,11 @@ typedef struct {
     double steps, derivatives, costs;  // s
 } timed;
 
-static ctn_status play(void *context, int count, const int *knot, const double *x, int steps, plant_tell tell, void *whose,
-                       ctn_error *err)
+static ctn_status play(void *context, int count, const double *x, int steps, plant_tell tell, void *whose, ctn_error *err)
 {
     timed *const t = context;
     const double began = clock_now();
-    const ctn_status status = t->inner->play(t->inner->context, count, knot, x, steps, tell, whose, err);
+    const ctn_status status = t->inner->play(t->inner->context, count, x, steps, tell, whose, err);
     t->steps += clock_now() - began;
     return status;
 }

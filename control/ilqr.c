@@ -181,7 +181,7 @@ static ctn_status roll_out(ilqr *s, const double *x0, bool follows, int *fails, 
             s->knot[i] = k, s->whose[i] = -1, longest = length > longest ? length : longest;
             memcpy(ilqr_row(s->x, i, nx), k ? ilqr_row(s->X, k, nx) : x0, (size_t)nx * sizeof *x0);
         }
-        const ctn_status status = p->play(p->context, count, s->knot, s->x, longest, roll_on, &(rolling){s, from, follows}, err);
+        const ctn_status status = p->play(p->context, count, s->x, longest, roll_on, &(rolling){s, from, follows}, err);
         if (status != CTN_OK) return status;
         for (int i = 0; i < count; i++)
             if (s->whose[i] >= 0 && s->whose[i] < *fails) *fails = s->whose[i];

@@ -134,7 +134,7 @@ static ctn_status play_points(ilqr *s, int from, int count, ctn_error *err)
         const double *const X = s->tried_X + (size_t)a * (size_t)(p->knots + 1) * (size_t)p->nx;
         memcpy(ilqr_row(s->x, i, p->nx), X + (size_t)k * (size_t)p->nx, (size_t)p->nx * sizeof *X);
     }
-    const ctn_status status = p->play(p->context, count, s->knot, s->x, longest, tell, s, err);
+    const ctn_status status = p->play(p->context, count, s->x, longest, tell, s, err);
     for (int i = 0; i < count && status == CTN_OK; i++) {
         const int a = alpha_at(s, i);
         if (s->lost[i]) s->state.failed += s->tried[a], s->tried[a] = false;

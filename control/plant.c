@@ -18,5 +18,5 @@ static void tell(void *whose, int first, int count, int apart, int step, const d
 
 ctn_status plant_step(const plant *p, const double *x, const double *u, double *next, bool *good, ctn_error *err)
 {
-    return p->play(p->context, 1, &(int){0}, x, 1, tell, &(single_step){p, u, next, good}, err);
+    return p->play(p->context, 1, x, 1, tell, &(single_step){p, u, next, good}, err);
 }

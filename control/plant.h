@@ -33,10 +33,9 @@ typedef struct plant {
     int most;    // points that play is given at a time, at most
     bool added;  // changes are added number by number: nx = n, and add and difference are those of vectors
     void *context;
-    /// Step by step: points from x [count][nx], each at a knot of its own, which are told by `tell`. Knots beyond the horizon may be
-    /// stepped from, too: what that comes to means nothing. Not CTN_OK: nothing is.
-    ctn_status (*play)(void *context, int count, const int *knot, const double *x, int steps, plant_tell tell, void *whose,
-                       ctn_error *err);
+    /// Step by step: points from x [count][nx], which are told by `tell`. Steps are the same at every knot, and beyond the horizon.
+    /// Not CTN_OK: nothing is.
+    ctn_status (*play)(void *context, int count, const double *x, int steps, plant_tell tell, void *whose, ctn_error *err);
     /// A [knots][n][n], B [knots][n][m] of all knots, at x [knots][nx], u [knots][m], by changes of x and u.
     ctn_status (*linearise)(void *context, const double *x, const double *u, double *A, double *B, ctn_error *err);
     /// Of points; at knot N that of the end, where u counts for nothing.

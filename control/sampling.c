@@ -18,7 +18,7 @@ struct sampling {
     double *told;                // [samples][m], of those that are told
     double *spare;               // [points][m]
     double *J, *weight;          // [samples]; J NaN: it failed
-    int *knot, *begin;           // [knots + 1], 0, 1, ..; [samples], 0
+    int *knot;                   // [knots + 1], 0, 1, ..
     const double *lines;         // of the roll-outs in hand, [count][points][m]
     sampling_state state;
     double *memory;
@@ -54,10 +54,9 @@ sampling *sampling_open(const plant *p, const sampling_config *cfg, ctn_error *e
     s->cfg.points = cfg->points < p->knots ? cfg->points : p->knots;
     const philox4x32_ctr_t key = random_words(cfg->seed, 0, 0, 0x6d7063);  // apart from what scenes draw of the same seed
     s->key = (uint64_t)key.v[0] << 32 | key.v[1];
-    const size_t S = (size_t)cfg->samples;
     s->memory = calloc(deal(s) + 1, sizeof *s->memory);
-    s->knot = calloc((size_t)p->knots + 1, sizeof *s->knot), s->begin = calloc(S, sizeof *s->begin);
-    if (!s->memory || !s->knot || !s->begin) {
+    s->knot = calloc((size_t)p->knots + 1, sizeof *s->knot);
+    if (!s->memory || !s->knot) {
         sampling_close(s);
         return fail(err, CTN_NO_MEMORY, "not enough memory for %d samples", cfg->samples), NULL;
     }
@@ -74,7 +73,7 @@ sampling *sampling_open(const plant *p, const sampling_config *cfg, ctn_error *e
 void sampling_close(sampling *s)
 {
     if (!s) return;
-    free(s->memory), free(s->knot), free(s->begin);
+    free(s->memory), free(s->knot);
     free(s);
 }
 
@@ -161,7 +160,7 @@ static ctn_status roll_out(sampling *s, int count, const double *lines, ctn_erro
     const size_t nx = (size_t)p->nx, m = (size_t)p->m, N = (size_t)p->knots + 1;
     s->lines = lines;
     for (int k = 0; k < count; k++) memcpy(s->x0s + (size_t)k * nx, s->x0, nx * sizeof *s->x0), s->J[k] = 0;
-    const ctn_status status = p->play(p->context, count, s->begin, s->x0s, p->knots, tell, s, err);
+    const ctn_status status = p->play(p->context, count, s->x0s, p->knots, tell, s, err);
     if (status != CTN_OK) return status;
     for (int k = 0; k < count; k++) {
         if (!isnan(s->J[k])) p->cost(p->context, (int)N, s->knot, s->X + (size_t)k * N * nx, s->U + (size_t)k * N * m, s->each);

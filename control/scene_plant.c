@@ -59,13 +59,12 @@ static void tell_points(void *context, int first, int count, int lanes, int roun
     if (left > 0) p->tell(p->whose, first, count < left ? count : left, lanes, round, x, good, u);
 }
 
-static ctn_status play_points(void *context, int count, const int *knot, const double *x, int steps, plant_tell tell_point,
-                              void *whose, ctn_error *err)
+static ctn_status play_points(void *context, int count, const double *x, int steps, plant_tell tell_point, void *whose,
+                              ctn_error *err)
 {
     scene_plant *const s = context;
     ctn_tapes *const tapes = count == 1 ? s->one : s->many;
     told_points points = {count, tell_point, whose};
-    (void)knot;  // every knot is the same
     split(s, count, count == 1 ? 1 : s->plant.most, x);
     return tapes_play(tapes, steps, s->hold, s->anew, s->q, s->v, tell_points, &points, err);
 }
