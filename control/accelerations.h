@@ -14,8 +14,8 @@ typedef struct accelerations accelerations;
 /// Whether a knot of `hold` steps is no more than that.
 bool accelerations_suffice(const ctn_model *m, const ctn_batch_config *cfg, int hold);
 
-/// What is known of motors: nothing; that they are torques along joints, whose forces go by what they are told alone; and that these
-/// have no effort, which bends them.
+/// What is known of motors: nothing; that they are torques along joints, whose forces go by what they are told alone; and that
+/// these have no effort, which bends them.
 typedef enum motors_are { MOTORS_ANY, MOTORS_TORQUES, MOTORS_PLAIN } motors_are;
 
 /// For that configuration, and so many knots. The model must last. NULL: see err.

@@ -1,5 +1,5 @@
-/// The targets of a scene's costs at the knots of a horizon: those that stay, and those that move with time as targets of motors do
-/// (forces/signals.h).
+/// The targets of a scene's costs at the knots of a horizon: those that stay, and those that move with time as targets of motors
+/// do (forces/signals.h).
 #ifndef CATENA_CONTROL_COST_TARGETS_H
 #define CATENA_CONTROL_COST_TARGETS_H
 
@@ -16,7 +16,8 @@ void cost_targets_close(cost_targets *t);  // NULL is allowed
 /// The horizon begins at `time`, s; stands: all of its knots are then.
 void cost_targets_begin(cost_targets *t, double time, bool stands);
 
-/// The target of term k at a knot, 0 .. knots: posture q [nq], velocity v [nv], control u [nu]; a point of the world [3], a turn [4].
+/// The target of term k at a knot, 0 .. knots: posture q [nq], velocity v [nv], control u [nu]; a point of the world [3], a turn
+/// [4].
 const double *cost_target(const cost_targets *t, int k, int knot);
 
 /// Whether it moves.

@@ -126,8 +126,8 @@ static void rotation_between(const double R[9], const double target[4], double r
     for (int i = 0; i < 3; i++) r[i] = angle * axis[i] / sqrt(length);
 }
 
-/// The inverse of the right Jacobian of rotations at r (side 1), or of the left one (side -1): how r changes with a turn in the axes
-/// of what is turned, or of the world: 1 + side [r]x/2 + c [r]x [r]x [Sola et al., arXiv 1812.01537, equations 144, 146].
+/// The inverse of the right Jacobian of rotations at r (side 1), or of the left one (side -1): how r changes with a turn in the
+/// axes of what is turned, or of the world: 1 + side [r]x/2 + c [r]x [r]x [Sola et al., arXiv 1812.01537, equations 144, 146].
 static void rotation_jacobian(const double r[3], int side, double M[9])
 {
     const double a2 = r[0] * r[0] + r[1] * r[1] + r[2] * r[2], a = sqrt(a2);
@@ -266,8 +266,8 @@ static void posture_rows(costs *c, int k)
     }
 }
 
-/// Rows of a point's velocity J v, by positions and by velocities: d(J v)/dq = dJ/dt, and less J_b [v_b]x for the three columns of
-/// what turns as a ball, whose v are no rates of coordinates: turns by a and by b differ in their order by a turn about a x b.
+/// Rows of a point's velocity J v, by positions and by velocities: d(J v)/dq = dJ/dt, and less J_b [v_b]x for the three columns
+/// of what turns as a ball, whose v are no rates of coordinates: turns by a and by b differ in their order by a turn about a x b.
 static void velocity_rows(costs *c, int i)
 {
     const int nv = c->nv;

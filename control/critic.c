@@ -43,8 +43,8 @@ void critic_gradient(critic *c, int columns, const double *x, const double *weig
     for (size_t k = 0; k < n * (size_t)c->net.inputs; k++) by_x[k] += down[k];
 }
 
-/// Numbers of another size than before: what the critic says stays. The scale follows slowly, so that a window in which a world goes
-/// wild does not make all that is learned later small.
+/// Numbers of another size than before: what the critic says stays. The scale follows slowly, so that a window in which a world
+/// goes wild does not make all that is learned later small.
 static void follow_scale(critic *c, const double *target, int count)
 {
     const double most = 2, least = 0.95;  // a window

@@ -4,10 +4,10 @@
 ///     u = u^ + alpha kappa + K (x - x^),   d_k = F(x_k, u_k) - x_{k+1}
 ///
 /// An iteration linearises the plant at all knots, goes back over them for gains and the value's derivatives, and plays the new
-/// controls with many alpha at once; the best one is taken. Time may be cut into blocks in both directions: `backward` blocks begin
-/// with the value that the last iteration had at their ends, `forward` ones at states of their own, so that there are defects d
-/// between them, which the linearised plant closes. Controls may be bounded: each knot's problem is then solved by projected Newton
-/// steps [Tassa, Mansard, Todorov 2014].
+/// controls with many alpha at once; the best one is taken. Time may be cut into blocks in both directions: `backward` blocks
+/// begin with the value that the last iteration had at their ends, `forward` ones at states of their own, so that there are
+/// defects d between them, which the linearised plant closes. Controls may be bounded: each knot's problem is then solved by
+/// projected Newton steps [Tassa, Mansard, Todorov 2014].
 ///
 /// The same bits for any number of threads and lanes.
 #ifndef CATENA_CONTROL_ILQR_H
@@ -50,8 +50,8 @@ ilqr *ilqr_open(const plant *plant, const ilqr_config *cfg, ctn_error *err);
 void ilqr_close(ilqr *s);  // NULL is allowed
 size_t ilqr_bytes(const plant *plant, const ilqr_config *cfg);
 
-/// From x0 [nx] under controls U [knots][m], which are brought within their bounds: rolled out. CTN_FROZEN: the plant could not be
-/// stepped so; the last error of `plant`.
+/// From x0 [nx] under controls U [knots][m], which are brought within their bounds: rolled out. CTN_FROZEN: the plant could not
+/// be stepped so; the last error of `plant`.
 ctn_status ilqr_begin(ilqr *s, const double *x0, const double *U, ctn_error *err);
 
 /// Likewise with states X [knots + 1][nx] that are given: between them there may be defects at the starts of forward blocks, and

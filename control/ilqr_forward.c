@@ -66,7 +66,8 @@ static void into_lane(int n, int apart, int l, const double *row, double *x)
     for (int j = 0; j < n; j++) x[j * apart + l] = row[j];
 }
 
-/// Point `at`, lane l of x, has come to a knot of its block, or to the block's end, where the next one begins elsewhere: a defect.
+/// Point `at`, lane l of x, has come to a knot of its block, or to the block's end, where the next one begins elsewhere: a
+/// defect.
 static void arrive(ilqr *s, int at, int step, int apart, int l, const double *x, double *row)
 {
     const plant *const p = s->plant;

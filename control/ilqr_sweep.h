@@ -1,6 +1,6 @@
-/// The products of a knot of the backward pass (ilqr_backward.c), and the law of the forward pass, with columns side by side in the lane that the including file has
-/// chosen. Sums run over the inner index in its order and round once a term: the same bits in every lane. The includer defines
-/// SWEEP, the table's name.
+/// The products of a knot of the backward pass (ilqr_backward.c), and the law of the forward pass, with columns side by side in
+/// the lane that the including file has chosen. Sums run over the inner index in its order and round once a term: the same bits
+/// in every lane. The includer defines SWEEP, the table's name.
 #ifndef CATENA_CONTROL_ILQR_SWEEP_H
 #define CATENA_CONTROL_ILQR_SWEEP_H
 

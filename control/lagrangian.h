@@ -1,11 +1,11 @@
-/// Limits of what a plant may do, lower <= c(x, u) <= upper, by an augmented Lagrangian around iterative LQR [Nocedal, Wright 2006,
-/// section 17.3; Howell, Jackson, Manchester 2019]. To the cost is added, of each number c of a knot,
+/// Limits of what a plant may do, lower <= c(x, u) <= upper, by an augmented Lagrangian around iterative LQR [Nocedal, Wright
+/// 2006, section 17.3; Howell, Jackson, Manchester 2019]. To the cost is added, of each number c of a knot,
 ///
 ///     w (mu/2 z^2 - lambda^2 / (2 mu)),   z = y - min(max(y, lower), upper),   y = c + lambda/mu
 ///
-/// [Bertsekas 1982, section 3.1: both bounds with one multiplier; lower = upper: exactly]. Where iterations have made that as cheap
-/// as can be, the multipliers become mu z, and where limits are not kept four times as well as before, the penalty mu grows tenfold
-/// [Birgin, Martinez 2014, algorithm 4.1]. Derivatives are Gauss-Newton's: w mu c_x'c_x where z is not 0.
+/// [Bertsekas 1982, section 3.1: both bounds with one multiplier; lower = upper: exactly]. Where iterations have made that as
+/// cheap as can be, the multipliers become mu z, and where limits are not kept four times as well as before, the penalty mu grows
+/// tenfold [Birgin, Martinez 2014, algorithm 4.1]. Derivatives are Gauss-Newton's: w mu c_x'c_x where z is not 0.
 #ifndef CATENA_CONTROL_LAGRANGIAN_H
 #define CATENA_CONTROL_LAGRANGIAN_H
 

@@ -1,4 +1,5 @@
-/// How networks (sim/model/network.h) learn: their gradients, and Adam, which goes by them. Sums over columns are made in a fixed order.
+/// How networks (sim/model/network.h) learn: their gradients, and Adam, which goes by them. Sums over columns are made in a fixed
+/// order.
 #ifndef CATENA_CONTROL_LEARNING_H
 #define CATENA_CONTROL_LEARNING_H
 

@@ -1,4 +1,5 @@
-/// What windows of worlds (control/windows.h) give to learn from: the decisions that were lived, in any order, and what came after them.
+/// What windows of worlds (control/windows.h) give to learn from: the decisions that were lived, in any order, and what came
+/// after them.
 #ifndef CATENA_CONTROL_LIVED_H
 #define CATENA_CONTROL_LIVED_H
 

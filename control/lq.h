@@ -26,12 +26,12 @@ typedef struct lq_solution {
 /// there is no minimum; CTN_NO_MEMORY.
 ctn_status lq_riccati(const lq_problem *lq, const lq_solution *to, ctn_error *err);
 
-/// By a scan over elements (A, b, C, eta, J) of knots [Saerkkae and Garcia-Fernandez, arXiv 2104.03186], in blocks: each of `blocks`
-/// >= 1 is condensed to one element from its own end, the elements are combined, from the last to the first, and every block then
-/// goes through its knots by itself. blocks = 1: as lq_riccati. Plants that are unstable lose digits with the length of a block,
-/// unless there is a guess.
-/// guess_P, guess_s [N + 1][n][n], [n]: the value of a problem nearby, which is taken off ("telescoped": what is scanned is the
-/// plant in closed loop, in which nothing grows); NULL: none. Errors as lq_riccati, and for elements that are singular.
+/// By a scan over elements (A, b, C, eta, J) of knots [Saerkkae and Garcia-Fernandez, arXiv 2104.03186], in blocks: each of
+/// `blocks` >= 1 is condensed to one element from its own end, the elements are combined, from the last to the first, and every
+/// block then goes through its knots by itself. blocks = 1: as lq_riccati. Plants that are unstable lose digits with the length
+/// of a block, unless there is a guess. guess_P, guess_s [N + 1][n][n], [n]: the value of a problem nearby, which is taken off
+/// ("telescoped": what is scanned is the plant in closed loop, in which nothing grows); NULL: none. Errors as lq_riccati, and for
+/// elements that are singular.
 ctn_status lq_blocks(const lq_problem *lq, int blocks, const double *guess_P, const double *guess_s, const lq_solution *to,
                      ctn_error *err);
 

@@ -195,8 +195,8 @@ static void decide(const mpc *m, const double *x, double *u)
     for (int i = 0; i < m->nu && m->bounded; i++) u[i] = fmin(fmax(u[i], m->lower[i]), m->upper[i]);
 }
 
-/// The plan for the next knot, from where the model says that this one leads. By a deadline one iteration is always made, and others
-/// while the longest one of them still fits in.
+/// The plan for the next knot, from where the model says that this one leads. By a deadline one iteration is always made, and
+/// others while the longest one of them still fits in.
 static ctn_status plan_next(mpc *m, const double *x, const double *u, ctn_error *err)
 {
     const plant *const p = scene_plant_of(m->plan);

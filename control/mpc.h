@@ -1,10 +1,11 @@
-/// Model predictive control: a plan over a horizon is made anew in every knot, while a plant, which may differ from the model, moves on.
+/// Model predictive control: a plan over a horizon is made anew in every knot, while a plant, which may differ from the model,
+/// moves on.
 ///
 /// In knot k the plant is told what the last plan has for it, with the plan's gains for where the plant really is. Meanwhile the
-/// next plan is made, from where the model says that this leads: the last one, moved on by a knot, and some iterations. So a plan has
-/// the length of a knot to be made in. Plans are made by iterative LQR (control/ilqr.h), or by samples (control/sampling.h). Targets
-/// and windows of costs are those of the time at which a knot will be. A fixed number of iterations has the same bits everywhere; a
-/// deadline has not.
+/// next plan is made, from where the model says that this leads: the last one, moved on by a knot, and some iterations. So a plan
+/// has the length of a knot to be made in. Plans are made by iterative LQR (control/ilqr.h), or by samples (control/sampling.h).
+/// Targets and windows of costs are those of the time at which a knot will be. A fixed number of iterations has the same bits
+/// everywhere; a deadline has not.
 #ifndef CATENA_CONTROL_MPC_H
 #define CATENA_CONTROL_MPC_H
 
@@ -15,22 +16,22 @@
 
 typedef struct mpc mpc;
 
-/// Plans of a scene in steps of `cfg`, and the first one, from the scene's start, by as many iterations as its `optimize` says. How
-/// they are made is what `how` says, in the place of the scene's own; `seed` of samples. All must last, but for `how`. NULL on error:
-/// CTN_BAD_SCENE where the scene does not do; as scene_plant_open.
+/// Plans of a scene in steps of `cfg`, and the first one, from the scene's start, by as many iterations as its `optimize` says.
+/// How they are made is what `how` says, in the place of the scene's own; `seed` of samples. All must last, but for `how`. NULL
+/// on error: CTN_BAD_SCENE where the scene does not do; as scene_plant_open.
 mpc *mpc_open(const ctn_scene *scene, const ctn_model *model, const ctn_batch_config *cfg, const scene_mpc *how, uint64_t seed,
               ctn_error *err);
 void mpc_close(mpc *m);  // NULL is allowed
 
-/// A first plan anew, from x [nq + nv] at `time`, s: for a plant that was put somewhere else. Targets wait again that were waited for.
-/// CTN_FROZEN: none goes on from there.
+/// A first plan anew, from x [nq + nv] at `time`, s: for a plant that was put somewhere else. Targets wait again that were waited
+/// for. CTN_FROZEN: none goes on from there.
 ctn_status mpc_begin(mpc *m, const double *x, double time, ctn_error *err);
 
 /// The knot that comes begins at `time`, s, where that is not the end of the last one.
 void mpc_go_to(mpc *m, double time);
 
-/// The plant is at x [nq + nv] where a knot begins: what motors are told in it, u [nu], and the plan for the next one. CTN_FROZEN: no
-/// plan goes on from there.
+/// The plant is at x [nq + nv] where a knot begins: what motors are told in it, u [nu], and the plan for the next one.
+/// CTN_FROZEN: no plan goes on from there.
 ctn_status mpc_step(mpc *m, const double *x, double *u, ctn_error *err);
 
 typedef struct mpc_state {
@@ -45,8 +46,8 @@ typedef struct mpc_state {
 
 mpc_state mpc_get_state(const mpc *m);
 
-/// How far the plant was from the target of term k of the costs, m or rad, since the time of costs began: root of the mean of squares
-/// over knots, and at most. false: it follows none (costs_distance), or time has not begun.
+/// How far the plant was from the target of term k of the costs, m or rad, since the time of costs began: root of the mean of
+/// squares over knots, and at most. false: it follows none (costs_distance), or time has not begun.
 bool mpc_distance(const mpc *m, int k, double *rms, double *most);
 
 #endif

@@ -15,16 +15,17 @@ typedef struct plant_costs {
     double *xx, *uu, *ux;  // [n][n], [m][m], [m][n]: those that are kept of the second ones, at least positive semi-definite
 } plant_costs;
 
-/// What costs besides: adds to the cost of points and to their derivatives, as `cost` and `cost_derivatives` of a plant have them.
+/// What costs besides: adds to the cost of points and to their derivatives, as `cost` and `cost_derivatives` of a plant have
+/// them.
 typedef struct added_cost {
     void *context;
     void (*cost)(void *context, int count, const int *knot, const double *x, const double *u, double *cost);
     void (*derivatives)(void *context, int count, const int *knot, const double *x, const double *u, const plant_costs *to);
 } added_cost;
 
-/// Points first .. first + count - 1 on their way, side by side: x [nx][apart] is where they are after `step` steps, u [m][apart] is to
-/// be what they are told in the next one (NULL: that was the last). good [count]: false: the point got lost, x means nothing.
-/// Several threads may ask at once, each for other points.
+/// Points first .. first + count - 1 on their way, side by side: x [nx][apart] is where they are after `step` steps, u [m][apart]
+/// is to be what they are told in the next one (NULL: that was the last). good [count]: false: the point got lost, x means
+/// nothing. Several threads may ask at once, each for other points.
 typedef void (*plant_tell)(void *whose, int first, int count, int apart, int step, const double *x, const bool *good, double *u);
 
 typedef struct plant {
@@ -33,8 +34,8 @@ typedef struct plant {
     int most;    // points that play is given at a time, at most
     bool added;  // changes are added number by number: nx = n, and add and difference are those of vectors
     void *context;
-    /// Step by step: points from x [count][nx], which are told by `tell`. Steps are the same at every knot, and beyond the horizon.
-    /// Not CTN_OK: nothing is.
+    /// Step by step: points from x [count][nx], which are told by `tell`. Steps are the same at every knot, and beyond the
+    /// horizon. Not CTN_OK: nothing is.
     ctn_status (*play)(void *context, int count, const double *x, int steps, plant_tell tell, void *whose, ctn_error *err);
     /// A [knots][n][n], B [knots][n][m] of all knots, at x [knots][nx], u [knots][m], by changes of x and u.
     ctn_status (*linearise)(void *context, const double *x, const double *u, double *A, double *B, ctn_error *err);

@@ -1,11 +1,10 @@
 /// Policy gradients: the parameters of a scene's controller, a network of what sensors say, go up along an estimate of how the
 /// reward changes with them. Worlds are played with noise, a window at a time (control/windows.h); three estimates:
 ///
-/// | likelihood | whole episodes; sum over decisions of (what came after - its mean) d log p(a) [Williams 1992], with a mean for each
-/// |            | time [Peters, Schaal 2008]
-/// | ppo        | clipped ratios of probabilities, generalised advantages, some rounds on each window [Schulman et al., 1707.06347]
-/// | shac       | the gradient of steps, contact, sensors and rewards themselves, over a short window that ends in what a critic says
-/// |            | [Xu et al., arXiv 2204.07137]
+/// | likelihood | whole episodes; sum over decisions of (what came after - its mean) d log p(a) [Williams 1992], with a mean for
+/// each |            | time [Peters, Schaal 2008] | ppo        | clipped ratios of probabilities, generalised advantages, some
+/// rounds on each window [Schulman et al., 1707.06347] | shac       | the gradient of steps, contact, sensors and rewards
+/// themselves, over a short window that ends in what a critic says |            | [Xu et al., arXiv 2204.07137]
 ///
 /// The same bits for any number of threads and engines, and after a resume.
 #ifndef CATENA_CONTROL_POLICY_H

@@ -1,5 +1,5 @@
-/// Proximal policy optimisation: rounds of small steps on what a window showed, which end to count where probabilities have changed
-/// by more than a fifth. [Schulman et al., arXiv 1707.06347]
+/// Proximal policy optimisation: rounds of small steps on what a window showed, which end to count where probabilities have
+/// changed by more than a fifth. [Schulman et al., arXiv 1707.06347]
 #include "control/policy_parts.h"
 
 #include "sim/base/status.h"

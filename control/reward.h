@@ -1,9 +1,9 @@
 /// Rewards: what a scene's `reward:` makes of the way that worlds go.
 ///
 /// The reward of a world is the sum of its terms, weight times
-/// - running: the integral of a quantity over time, by the rectangle rule at the ends of intervals: the sum over intervals of their
-///   length within the term's window times the quantity at their end. So what an interval earns depends on the state that it led
-///   to and on what motors were told in it, and on nothing else (of `smoothness`, on what they were told before).
+/// - running: the integral of a quantity over time, by the rectangle rule at the ends of intervals: the sum over intervals of
+///   their length within the term's window times the quantity at their end. So what an interval earns depends on the state that
+///   it led to and on what motors were told in it, and on nothing else (of `smoothness`, on what they were told before).
 /// - end: the quantity at the last state within the window; 0 if there is none. A state belongs to a window that it misses by a
 ///   millionth of an interval.
 ///

@@ -1,11 +1,12 @@
-/// Plans by samples: base lines for what derivatives are worth. What motors are told is a line through a few points in time; points
-/// are drawn around those of the last plan, and all samples are rolled out side by side.
+/// Plans by samples: base lines for what derivatives are worth. What motors are told is a line through a few points in time;
+/// points are drawn around those of the last plan, and all samples are rolled out side by side.
 ///
-///     sampling   the best one is the next plan; the last plan is one of them [predictive sampling: Howell et al., arXiv 2212.00541]
-///     mppi       their mean, by the weights exp(-(J - min J) / lambda) [Williams et al. 2017, Model predictive path integral control]
+///     sampling   the best one is the next plan; the last plan is one of them [predictive sampling: Howell et al., 2212.00541]
+///     mppi       their mean, by the weights exp(-(J - min J) / lambda) [Williams et al. 2017, Model predictive path integral
+///                control]
 ///
-/// lambda is the share `temperature` of what costs lie above the best one on average, so that units of costs do not matter. Costs of
-/// samples are what they cost: Williams' control cost of the noise is left out. There are no gains.
+/// lambda is the share `temperature` of what costs lie above the best one on average, so that units of costs do not matter. Costs
+/// of samples are what they cost: Williams' control cost of the noise is left out. There are no gains.
 ///
 /// Random numbers are by counters: the same bits for any number of threads and lanes.
 #ifndef CATENA_CONTROL_SAMPLING_H

@@ -1,8 +1,9 @@
-/// A scene as a plant of trajectory optimisation: x = (q, v), and u what its motors are told, held over a knot of one step or several.
+/// A scene as a plant of trajectory optimisation: x = (q, v), and u what its motors are told, held over a knot of one step or
+/// several.
 ///
 /// Methods that carry more than (q, v) from step to step begin anew from (q, v) at every knot: between knots nothing else is
-/// carried. Explicit methods carry nothing, so that a run of the scene makes the same states to the last bit; of the others it does
-/// not, and docs/trajectories.md says by how much.
+/// carried. Explicit methods carry nothing, so that a run of the scene makes the same states to the last bit; of the others it
+/// does not, and docs/trajectories.md says by how much.
 #ifndef CATENA_CONTROL_SCENE_PLANT_H
 #define CATENA_CONTROL_SCENE_PLANT_H
 
@@ -13,9 +14,9 @@
 
 typedef struct scene_plant scene_plant;
 
-/// Of a scene with `optimize:` and its model, over `duration` s in knots of the scene's length, in steps of `cfg`. `points`: so many
-/// alpha are played side by side. Scene and model must last. NULL on error: CTN_BAD_SCENE where the scene lacks something, or a
-/// knot is no number of steps; else as ctn_tapes_create.
+/// Of a scene with `optimize:` and its model, over `duration` s in knots of the scene's length, in steps of `cfg`. `points`: so
+/// many alpha are played side by side. Scene and model must last. NULL on error: CTN_BAD_SCENE where the scene lacks something,
+/// or a knot is no number of steps; else as ctn_tapes_create.
 scene_plant *scene_plant_open(const ctn_scene *scene, const ctn_model *model, const ctn_batch_config *cfg, double duration,
                               int points, ctn_error *err);
 void scene_plant_close(scene_plant *s);  // NULL is allowed
@@ -29,7 +30,8 @@ int scene_plant_hold(const scene_plant *s);     // steps of a knot
 void scene_plant_add(scene_plant *s, added_cost more);
 enum { SCENE_PLANT_ADDED = 4 };
 
-/// What motors are told at first, U [knots][nu]: the plan that the scene plays already, or its `guess`, or the model's own targets.
+/// What motors are told at first, U [knots][nu]: the plan that the scene plays already, or its `guess`, or the model's own
+/// targets.
 void scene_plant_guess(const scene_plant *s, double *U);
 
 /// What motors may be told: `bounds` of the scene, and their own limits: [nu] each; false: there are none.

@@ -292,8 +292,8 @@ search_state search_get_state(const search *s)
                           .over = c.stop != CTN_CMA_RUNS};
 }
 
-/// Generations that none is: in the worlds of the first one of two is chosen, in those of the next one that is judged, and in those of
-/// the last one it is told what it is worth. So what is told of it is not the luck by which it was chosen.
+/// Generations that none is: in the worlds of the first one of two is chosen, in those of the next one that is judged, and in
+/// those of the last one it is told what it is worth. So what is told of it is not the luck by which it was chosen.
 enum { CHOOSING = INT32_MAX - 2, JUDGING, TELLING };
 
 /// What worlds are drawn by in a generation.
@@ -362,9 +362,9 @@ static ctn_status play_judge(search *s, play *p, int64_t generation, const doubl
     return status;
 }
 
-/// Where worlds are drawn anew in each generation, the best candidate of all was lucky in its own, and so was the best policy in those
-/// that it was judged in: beside the mean of the search, or the last policy, it is played in others, and the better one is taken. What
-/// that one earns is found in others again. Where it freezes there, it is the other one's turn.
+/// Where worlds are drawn anew in each generation, the best candidate of all was lucky in its own, and so was the best policy in
+/// those that it was judged in: beside the mean of the search, or the last policy, it is played in others, and the better one is
+/// taken. What that one earns is found in others again. Where it freezes there, it is the other one's turn.
 static ctn_status judge_found(search *s, ctn_error *err)
 {
     const size_t count = (size_t)s->count;

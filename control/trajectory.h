@@ -1,6 +1,6 @@
-/// The optimisation of a scene's trajectory: `optimize:` of the scene by iterative LQR (control/ilqr.h), from a guess, or from a plan
-/// that the scene plays already. What is found is a plan: a table of what motors are told, with states and gains, that a controller
-/// of the type `plan` plays.
+/// The optimisation of a scene's trajectory: `optimize:` of the scene by iterative LQR (control/ilqr.h), from a guess, or from a
+/// plan that the scene plays already. What is found is a plan: a table of what motors are told, with states and gains, that a
+/// controller of the type `plan` plays.
 #ifndef CATENA_CONTROL_TRAJECTORY_H
 #define CATENA_CONTROL_TRAJECTORY_H
 
@@ -12,9 +12,9 @@
 
 typedef struct trajectory trajectory;
 
-/// Over `duration` s in steps of `cfg`; `more` is added to its cost (NULL: nothing), but not to trajectory_value. Scene and model must
-/// last. NULL on error: CTN_BAD_SCENE, CTN_FROZEN for a guess that the
-/// scene does not live through, others as ctn_tapes_create.
+/// Over `duration` s in steps of `cfg`; `more` is added to its cost (NULL: nothing), but not to trajectory_value. Scene and model
+/// must last. NULL on error: CTN_BAD_SCENE, CTN_FROZEN for a guess that the scene does not live through, others as
+/// ctn_tapes_create.
 trajectory *trajectory_open(const ctn_scene *scene, const ctn_model *model, const ctn_batch_config *cfg, double duration,
                             const added_cost *more, ctn_error *err);
 void trajectory_close(trajectory *t);  // NULL is allowed

@@ -4,8 +4,8 @@
 /// A policy is the scene's controller, a network of what sensors say, which is told to motors once in a decision: `hold` steps.
 /// The target of number i is the middle of its range plus half of its length times a, a_i = mean_i + deviation_i e_i, with mean
 /// what the network says, and e_i normal and independent. Sensors are read without noise and delay. Arrays of a window are
-/// [decisions][rows][worlds]: worlds side by side, as networks take them. Random numbers are counters' of (seed, window, decision,
-/// world): the same bits for any number of threads, and after a resume.
+/// [decisions][rows][worlds]: worlds side by side, as networks take them. Random numbers are counters' of (seed, window,
+/// decision, world): the same bits for any number of threads, and after a resume.
 #ifndef CATENA_CONTROL_WINDOWS_H
 #define CATENA_CONTROL_WINDOWS_H
 
@@ -67,9 +67,9 @@ typedef struct windows {
     reward_gradients by;  // of what decisions earned, [decisions][worlds][..]
 } windows;
 
-/// Of a scene whose controller is a network; gradients: for windows_pull. CTN_UNAVAILABLE for sensors that say more than where worlds
-/// are and how they move, and for parameters of targets that the controller does not tell; else as ctn_tapes_create and reward_open.
-/// windows_close is due in any case. `cfg` gets the parameters that the scene draws.
+/// Of a scene whose controller is a network; gradients: for windows_pull. CTN_UNAVAILABLE for sensors that say more than where
+/// worlds are and how they move, and for parameters of targets that the controller does not tell; else as ctn_tapes_create and
+/// reward_open. windows_close is due in any case. `cfg` gets the parameters that the scene draws.
 ctn_status windows_open(windows *w, const ctn_scene *scene, const ctn_model *model, ctn_batch_config *cfg, int hold,
                         int decisions, int episode, bool gradients, ctn_error *err);
 void windows_close(windows *w);
@@ -77,10 +77,10 @@ void windows_close(windows *w);
 /// Makes a window by a policy of these parameters, and deviations of its noise [outputs].
 ctn_status windows_make(windows *w, const double *parameters, const double *deviation, ctn_error *err);
 
-/// The way back through the window made last, steps and all: adds to by_parameters and by_deviation the gradient of
-/// sum of weight[d][world] times what was earned + worth of the last state that each world saw. worth: adds to by_seen
-/// [inputs][worlds] the gradient of that by what was seen after decision `d`, of the worlds whose last one that is (last [worlds]).
-/// Worlds that are `blind`, or found to be on the way, are left out, and counted as lost.
+/// The way back through the window made last, steps and all: adds to by_parameters and by_deviation the gradient of sum of
+/// weight[d][world] times what was earned + worth of the last state that each world saw. worth: adds to by_seen [inputs][worlds]
+/// the gradient of that by what was seen after decision `d`, of the worlds whose last one that is (last [worlds]). Worlds that
+/// are `blind`, or found to be on the way, are left out, and counted as lost.
 typedef void windows_worth(void *context, int d, const bool *last, double *by_seen);
 ctn_status windows_pull(windows *w, const double *weight, windows_worth *worth, void *context, double *by_parameters,
                         double *by_deviation, ctn_error *err);

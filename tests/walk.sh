@@ -1,6 +1,6 @@
 #!/bin/sh
 # What docs/architecture.md says of adding things: its examples are found in the code; all files that the page names are there; rows
-# of the tables that code comes from are in the docs. usage: walk.sh SOURCE-FOLDER
+# of the tables that code comes from are in the docs; and how long lines of control/ are. usage: walk.sh SOURCE-FOLDER
 cd "$1" || exit 2
 page=docs/architecture.md
 failed=0
@@ -27,4 +27,8 @@ told() {
 }
 told sim/base/step_stats.h stat docs/recording.md
 told integrators/block_step.h part $page
+
+# clang-format leaves comments in `///` as long as they are
+long=$(awk 'length > 130 { print FILENAME ":" FNR }' control/*.[ch])
+[ -z "$long" ] || wrong "lines longer than 130: $long"
 exit $failed
