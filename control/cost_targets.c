@@ -18,7 +18,7 @@ typedef struct {
 } target;
 
 struct cost_targets {
-    const ctn_scene *scene;
+    cost_terms list;
     const ctn_model *model;
     int knots;
     double knot;
@@ -31,7 +31,7 @@ struct cost_targets {
 /// Rows of what is not said: where the scene begins, at rest, and as it tells its motors.
 static bool open_rows(cost_targets *t, int k)
 {
-    const scene_cost *const x = &t->scene->optimize.cost[k];
+    const scene_cost *const x = &t->list.term[k];
     const int nq = ctn_model_nq(t->model), nv = ctn_model_nv(t->model);
     target *const to = &t->of[k];
     for (int i = 0; i < x->ntarget && x->moves; i++) to->moves = to->moves || x->moves[i];
@@ -54,7 +54,7 @@ static bool open_rows(cost_targets *t, int k)
 /// What term k says, t->given, of postures and velocities joint by joint, into its row.
 static void fill_row(const cost_targets *t, int k, double *row)
 {
-    const scene_cost *const x = &t->scene->optimize.cost[k];
+    const scene_cost *const x = &t->list.term[k];
     const double *given = t->given;
     if (x->term != COST_POSTURE && x->term != COST_VELOCITY) {
         memcpy(row, given, (size_t)x->ntarget * sizeof *row);
@@ -76,7 +76,7 @@ static void fill_row(const cost_targets *t, int k, double *row)
 /// Rows of a term at `time` and a knot's length from one to the next.
 static void fill(cost_targets *t, int k, double time, bool stands)
 {
-    const scene_cost *const x = &t->scene->optimize.cost[k];
+    const scene_cost *const x = &t->list.term[k];
     target *const to = &t->of[k];
     for (int r = 0; r <= (to->moves ? t->knots : 0); r++) {
         double *const row = to->rows + (size_t)r * (size_t)to->size;
@@ -93,18 +93,17 @@ static void fill(cost_targets *t, int k, double time, bool stands)
     }
 }
 
-cost_targets *cost_targets_open(const ctn_scene *scene, const ctn_model *model, int knots, double knot, ctn_error *err)
+cost_targets *cost_targets_open(cost_terms of, const ctn_model *model, int knots, double knot, ctn_error *err)
 {
-    const scene_optimize *const o = &scene->optimize;
     cost_targets *const t = calloc(1, sizeof *t);
     if (!t) return fail(err, CTN_NO_MEMORY, "not enough memory for targets"), NULL;
-    t->scene = scene, t->model = model, t->knots = knots, t->knot = knot;
+    t->list = of, t->model = model, t->knots = knots, t->knot = knot;
     int most = 0;
-    for (int k = 0; k < o->ncost; k++) most = o->cost[k].ntarget > most ? o->cost[k].ntarget : most;
-    t->of = calloc((size_t)o->ncost + 1, sizeof *t->of), t->given = calloc((size_t)most + 1, sizeof *t->given);
-    bool room = t->of && t->given && compile_signal_list(o->signals, o->nsignal, &t->signals, &t->numbers);
-    for (int k = 0; k < o->ncost && room; k++)
-        if ((room = open_rows(t, k)) && o->cost[k].target) fill(t, k, 0, false);
+    for (int k = 0; k < of.count; k++) most = of.term[k].ntarget > most ? of.term[k].ntarget : most;
+    t->of = calloc((size_t)of.count + 1, sizeof *t->of), t->given = calloc((size_t)most + 1, sizeof *t->given);
+    bool room = t->of && t->given && compile_signal_list(of.signals, of.nsignal, &t->signals, &t->numbers);
+    for (int k = 0; k < of.count && room; k++)
+        if ((room = open_rows(t, k)) && of.term[k].target) fill(t, k, 0, false);
     if (room) return t;
     cost_targets_close(t);
     return fail(err, CTN_NO_MEMORY, "not enough memory for targets of %d knots", knots), NULL;
@@ -113,14 +112,14 @@ cost_targets *cost_targets_open(const ctn_scene *scene, const ctn_model *model, 
 void cost_targets_close(cost_targets *t)
 {
     if (!t) return;
-    for (int k = 0; k < t->scene->optimize.ncost && t->of; k++) free(t->of[k].rows);
+    for (int k = 0; k < t->list.count && t->of; k++) free(t->of[k].rows);
     free(t->of), free(t->given), free(t->signals), free(t->numbers);
     free(t);
 }
 
 void cost_targets_begin(cost_targets *t, double time, bool stands)
 {
-    for (int k = 0; k < t->scene->optimize.ncost; k++)
+    for (int k = 0; k < t->list.count; k++)
         if (t->of[k].moves) fill(t, k, time, stands);
 }
 

@@ -1,5 +1,5 @@
-/// The targets of a scene's costs at the knots of a horizon: those that stay, and those that move with time as targets of motors
-/// do (forces/signals.h).
+/// Terms of costs, and their targets at the knots of a horizon: those that stay, and those that move with time as targets of
+/// motors do (forces/signals.h).
 #ifndef CATENA_CONTROL_COST_TARGETS_H
 #define CATENA_CONTROL_COST_TARGETS_H
 
@@ -7,10 +7,26 @@
 
 #include <catena/model.h>
 
+/// A list of terms: those of `optimize.cost`, or what limits are of.
+typedef struct cost_terms {
+    const scene_cost *term;  // [count]
+    int count;
+    const scene_signal *signals;  // [nsignal], by which targets move
+    int nsignal;
+} cost_terms;
+
+/// Those of `optimize.cost`.
+static inline cost_terms cost_terms_of(const ctn_scene *scene)
+{
+    const scene_optimize *const o = &scene->optimize;
+    return (cost_terms){o->cost, o->ncost, o->signals, o->nsignal};
+}
+
 typedef struct cost_targets cost_targets;
 
-/// Of horizons of `knots` knots of `knot` s, that begin at time 0. Scene and model must last. NULL: CTN_NO_MEMORY.
-cost_targets *cost_targets_open(const ctn_scene *scene, const ctn_model *model, int knots, double knot, ctn_error *err);
+/// Of horizons of `knots` knots of `knot` s, that begin at time 0. The list is copied; what it points to and the model must last.
+/// NULL: CTN_NO_MEMORY.
+cost_targets *cost_targets_open(cost_terms of, const ctn_model *model, int knots, double knot, ctn_error *err);
 void cost_targets_close(cost_targets *t);  // NULL is allowed
 
 /// The horizon begins at `time`, s; stands: all of its knots are then.

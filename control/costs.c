@@ -10,7 +10,7 @@
 #include <string.h>
 
 struct costs {
-    const ctn_scene *scene;
+    cost_terms of;
     const ctn_model *model;
     ctn_dynamics *dyn;
     int knots, nq, nv, nu;
@@ -30,7 +30,7 @@ static double *numbers(size_t n) { return calloc(n + 1, sizeof(double)); }
 /// The coordinates that a term is of.
 static bool open_term(costs *c, int k)
 {
-    const scene_cost *const t = &c->scene->optimize.cost[k];
+    const scene_cost *const t = &c->of.term[k];
     c->most = t->count > c->most ? t->count : c->most;
     if (t->weight && !(c->weight[k] = numbers((size_t)t->count))) return false;
     for (int j = 0; j < t->count && t->weight; j++) c->weight[k][j] = c->knot * t->weight[j];
@@ -45,16 +45,16 @@ static bool open_term(costs *c, int k)
     return true;
 }
 
-costs *costs_open(const ctn_scene *scene, const ctn_model *model, int knots, double knot, ctn_error *err)
+costs *costs_open(cost_terms of, const ctn_model *model, int knots, double knot, ctn_error *err)
 {
-    const size_t n = (size_t)scene->optimize.ncost, points = (size_t)knots + 1;
+    const size_t n = (size_t)of.count, points = (size_t)knots + 1;
     costs *const c = calloc(1, sizeof *c);
     if (!c) return fail(err, CTN_NO_MEMORY, "not enough memory for costs"), NULL;
-    c->scene = scene, c->model = model, c->knots = knots, c->knot = knot;
+    c->of = of, c->model = model, c->knots = knots, c->knot = knot;
     c->nq = ctn_model_nq(model), c->nv = ctn_model_nv(model), c->nu = ctn_model_ntarget(model);
     const size_t nlink = (size_t)ctn_model_nlink(model), nv = (size_t)c->nv;
     c->dyn = ctn_dynamics_create(model, NULL, err);
-    if (!c->dyn || !(c->targets = cost_targets_open(scene, model, knots, knot, err))) return costs_close(c), NULL;
+    if (!c->dyn || !(c->targets = cost_targets_open(of, model, knots, knot, err))) return costs_close(c), NULL;
     c->dof = calloc(n + 1, sizeof *c->dof), c->weight = calloc(n + 1, sizeof *c->weight);
     bool room = c->dof && c->weight;
     for (size_t k = 0; k < n && room; k++) room = open_term(c, (int)k);
@@ -71,7 +71,7 @@ costs *costs_open(const ctn_scene *scene, const ctn_model *model, int knots, dou
 void costs_close(costs *c)
 {
     if (!c) return;
-    for (int k = 0; k < c->scene->optimize.ncost && c->dof && c->weight; k++) free(c->dof[k]), free(c->weight[k]);
+    for (int k = 0; k < c->of.count && c->dof && c->weight; k++) free(c->dof[k]), free(c->weight[k]);
     cost_targets_close(c->targets);
     free(c->dof), free(c->weight), free(c->q), free(c->v), free(c->R), free(c->p), free(c->twist), free(c->J), free(c->dJ);
     free(c->totals), free(c->r), free(c->rows);
@@ -83,8 +83,8 @@ void costs_close(costs *c)
 static void look_at(costs *c, int count, const double *x)
 {
     bool links = false, moves = false, com = false;
-    for (int k = 0; k < c->scene->optimize.ncost; k++) {
-        const cost_term t = c->scene->optimize.cost[k].term;
+    for (int k = 0; k < c->of.count; k++) {
+        const cost_term t = c->of.term[k].term;
         moves = moves || t == COST_POINT_VELOCITY, com = com || t == COST_COM;
         links = links || t == COST_PLACE || t == COST_ORIENTATION || t == COST_POINT_VELOCITY;
     }
@@ -144,7 +144,7 @@ static void rotation_jacobian(const double r[3], int side, double M[9])
 /// The residual of term k at point i, which is at a knot: c->r.
 static void residual(costs *c, int k, int i, int knot, const double *x, const double *u)
 {
-    const scene_cost *const t = &c->scene->optimize.cost[k];
+    const scene_cost *const t = &c->of.term[k];
     const double *const target = cost_target(c->targets, k, knot), *const at = x + (size_t)i * (size_t)(c->nq + c->nv);
     switch (t->term) {
     case COST_CONTROL:
@@ -185,7 +185,7 @@ static void residual(costs *c, int k, int i, int knot, const double *x, const do
 /// The weights of term k at a knot, NULL: it costs nothing there.
 static const double *weights(costs *c, int k, int knot)
 {
-    const scene_cost *const t = &c->scene->optimize.cost[k];
+    const scene_cost *const t = &c->of.term[k];
     if (knot == c->knots) return t->end;
     const double time =
         c->begin + c->knot * ((c->stands ? 0 : knot) + 1e-6);  // a knot belongs to a window that it misses by a millionth of it
@@ -199,7 +199,7 @@ static double cost_of(costs *c, int k, int i, int knot, const double *x, const d
     double sum = 0;
     if (!w) return 0;
     residual(c, k, i, knot, x, u);
-    for (int j = 0; j < c->scene->optimize.cost[k].count; j++) sum += w[j] * c->r[j] * c->r[j];
+    for (int j = 0; j < c->of.term[k].count; j++) sum += w[j] * c->r[j] * c->r[j];
     return 0.5 * sum;
 }
 
@@ -217,7 +217,7 @@ void costs_cost(costs *c, int count, const int *knot, const double *x, const dou
         look_at(c, now, x);
         for (int i = 0; i < now; i++) {
             cost[i] = 0;
-            for (int k = 0; k < c->scene->optimize.ncost; k++) cost[i] += cost_of(c, k, i, knot[i], x, u);
+            for (int k = 0; k < c->of.count; k++) cost[i] += cost_of(c, k, i, knot[i], x, u);
         }
     }
 }
@@ -225,10 +225,10 @@ void costs_cost(costs *c, int count, const int *knot, const double *x, const dou
 void costs_terms(costs *c, const double *X, const double *U, double *running, double *end)
 {
     look_at(c, c->knots + 1, X);
-    for (int k = 0; k < c->scene->optimize.ncost; k++) {
+    for (int k = 0; k < c->of.count; k++) {
         running[k] = 0, end[k] = 0;
         for (int i = 0; i < c->knots; i++) running[k] += cost_of(c, k, i, i, X, U);
-        if (c->scene->optimize.cost[k].term != COST_CONTROL) end[k] = cost_of(c, k, c->knots, c->knots, X, U);
+        if (c->of.term[k].term != COST_CONTROL) end[k] = cost_of(c, k, c->knots, c->knots, X, U);
     }
 }
 
@@ -248,7 +248,7 @@ static void add_squares(const costs *c, int count, const double *w, const double
 /// Rows of posture: the identity, but for balls.
 static void posture_rows(costs *c, int k)
 {
-    const scene_cost *const t = &c->scene->optimize.cost[k];
+    const scene_cost *const t = &c->of.term[k];
     memset(c->rows, 0, (size_t)(t->count * c->nv) * sizeof *c->rows);
     int row = 0;
     for (int l = 0; l < t->njoint; l++) {
@@ -290,7 +290,7 @@ static void velocity_rows(costs *c, int i)
 /// What a term that is of links needs of all points: c->J.
 static void find_jacobians(costs *c, int k, int count)
 {
-    const scene_cost *const t = &c->scene->optimize.cost[k];
+    const scene_cost *const t = &c->of.term[k];
     const bool moves = t->term == COST_POINT_VELOCITY;
     if (t->term == COST_PLACE || moves) ctn_point_jacobian(c->dyn, count, c->q, t->link, t->point, c->J);
     if (moves) ctn_point_jacobian_rate(c->dyn, count, c->q, c->v, t->link, t->point, c->dJ);
@@ -301,7 +301,7 @@ static void find_jacobians(costs *c, int k, int count)
 /// How the residual of a term changes with coordinates, and that of a point's velocity with their rates, too: c->rows.
 static void find_rows(costs *c, int k, int i)
 {
-    const scene_cost *const t = &c->scene->optimize.cost[k];
+    const scene_cost *const t = &c->of.term[k];
     if (t->term == COST_POSTURE) {
         posture_rows(c, k);
         return;
@@ -333,8 +333,8 @@ void costs_derivatives(costs *c, int count, const int *knot, const double *x, co
     memset(to->u, 0, points * m * sizeof *to->u), memset(to->uu, 0, points * m * m * sizeof *to->uu);
     memset(to->ux, 0, points * m * n * sizeof *to->ux);
     look_at(c, count, x);
-    for (int k = 0; k < c->scene->optimize.ncost; k++) {
-        const scene_cost *const t = &c->scene->optimize.cost[k];
+    for (int k = 0; k < c->of.count; k++) {
+        const scene_cost *const t = &c->of.term[k];
         find_jacobians(c, k, count);
         for (int i = 0; i < count; i++) {
             const double *const w = weights(c, k, knot[i]);
@@ -361,7 +361,7 @@ void costs_derivatives(costs *c, int count, const int *knot, const double *x, co
 
 bool costs_distance(costs *c, int k, const double *x, double *far, double *rate)
 {
-    const scene_cost *const t = &c->scene->optimize.cost[k];
+    const scene_cost *const t = &c->of.term[k];
     if (!cost_target_moves(c->targets, k) || t->term == COST_CONTROL || t->term == COST_VELOCITY ||
         t->term == COST_POINT_VELOCITY)
         return false;
@@ -381,7 +381,7 @@ bool costs_distance(costs *c, int k, const double *x, double *far, double *rate)
 int costs_squares(const costs *c)
 {
     int sum = 0;
-    for (int k = 0; k < c->scene->optimize.ncost; k++) sum += c->scene->optimize.cost[k].count;
+    for (int k = 0; k < c->of.count; k++) sum += c->of.term[k].count;
     return sum;
 }
 
@@ -391,8 +391,8 @@ void costs_residuals(costs *c, int count, const double *x, const double *u, doub
     size_t at = 0;
     look_at(c, count, x);
     if (J) memset(J, 0, (size_t)count * all * width * sizeof *J);
-    for (int k = 0; k < c->scene->optimize.ncost; k++) {
-        const scene_cost *const t = &c->scene->optimize.cost[k];
+    for (int k = 0; k < c->of.count; k++) {
+        const scene_cost *const t = &c->of.term[k];
         const size_t squares = (size_t)t->count;
         if (J) find_jacobians(c, k, count);
         for (size_t i = 0; i < (size_t)count; i++) {

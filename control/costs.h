@@ -3,17 +3,15 @@
 #ifndef CATENA_CONTROL_COSTS_H
 #define CATENA_CONTROL_COSTS_H
 
+#include "control/cost_targets.h"
 #include "control/plant.h"
-#include "sim/scene/scene.h"
-
-#include <catena/model.h>
 
 /// One thread at a time may use it.
 typedef struct costs costs;
 
-/// For horizons of `knots` knots of `knot` s. Scene and model must last. NULL: CTN_NO_MEMORY, CTN_BAD_SCENE for weights that are
-/// all 0 of controls, of which there is no best then.
-costs *costs_open(const ctn_scene *scene, const ctn_model *model, int knots, double knot, ctn_error *err);
+/// Of a list of terms, which is copied, for horizons of `knots` knots of `knot` s. What the list points to and the model must
+/// last. NULL: CTN_NO_MEMORY.
+costs *costs_open(cost_terms of, const ctn_model *model, int knots, double knot, ctn_error *err);
 void costs_close(costs *c);  // NULL is allowed
 
 /// The horizon begins at `time`, s, of targets that move and of windows, where it is 0 at first; stands: all of its knots are

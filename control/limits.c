@@ -10,8 +10,7 @@
 
 struct limits {
     const ctn_scene *scene;
-    ctn_scene of;       // the scene with the terms of its limits in the place of its costs
-    scene_cost *terms;  // [nlimit]
+    scene_cost *terms;  // [nlimit], what its limits are of
     costs *residuals;
     int knots, squares, width;
     plant_limits rows;
@@ -93,7 +92,7 @@ limits *limits_open(const ctn_scene *scene, const ctn_model *model, int knots, d
     const scene_optimize *const o = &scene->optimize;
     limits *const l = calloc(1, sizeof *l);
     if (!l) return fail(err, CTN_NO_MEMORY, "not enough memory for limits"), NULL;
-    l->scene = scene, l->of = *scene, l->knots = knots;
+    l->scene = scene, l->knots = knots;
     l->width = 2 * ctn_model_nv(model) + ctn_model_ntarget(model);
     l->terms = calloc((size_t)o->nlimit + 1, sizeof *l->terms);
     size_t rows = 0, squares = 0;
@@ -101,7 +100,7 @@ limits *limits_open(const ctn_scene *scene, const ctn_model *model, int knots, d
         if (l->terms) l->terms[k] = o->limits[k].of;
         rows += (size_t)o->limits[k].count, squares += (size_t)o->limits[k].of.count;
     }
-    l->of.optimize.cost = l->terms, l->of.optimize.ncost = o->nlimit, l->squares = (int)squares;
+    l->squares = (int)squares;
     const size_t all = ((size_t)knots + 1) * rows;
     l->memory = calloc(2 * all + 2 * rows + LIMIT_GROUP * squares * (1 + (size_t)l->width) + 1, sizeof *l->memory);
     if (!l->terms || !l->memory) {
@@ -111,7 +110,7 @@ limits *limits_open(const ctn_scene *scene, const ctn_model *model, int knots, d
     l->lower = l->memory, l->upper = l->lower + all, l->weight = l->upper + all, l->c = l->weight + rows, l->r = l->c + rows;
     l->J = l->r + LIMIT_GROUP * squares;
     l->rows = (plant_limits){(int)rows, l->lower, l->upper, l->weight, l, evaluate};
-    l->residuals = costs_open(&l->of, model, LIMIT_GROUP - 1, knot, err);
+    l->residuals = costs_open((cost_terms){.term = l->terms, .count = o->nlimit}, model, LIMIT_GROUP - 1, knot, err);
     if (l->residuals && spread(l, knot, err)) return l;
     limits_close(l);
     return NULL;

@@ -300,10 +300,15 @@ reward *reward_open(const ctn_scene *scene, const ctn_model *model, int worlds, 
         return fail(err, CTN_BAD_SCENE, "%s: the scene has no reward; say in `reward` what worlds are to be good at",
                     scene->path),
                NULL;
+    return reward_open_terms(scene->reward, scene->nreward, model, worlds, err);
+}
+
+reward *reward_open_terms(const scene_reward *terms, int count, const ctn_model *model, int worlds, ctn_error *err)
+{
     reward *const r = calloc(1, sizeof *r);
-    const size_t nterm = (size_t)scene->nreward;
+    const size_t nterm = (size_t)count;
     if (r) {
-        *r = (reward){.model = model, .worlds = worlds, .block = worlds < BLOCK ? worlds : BLOCK, .nterm = scene->nreward};
+        *r = (reward){.model = model, .worlds = worlds, .block = worlds < BLOCK ? worlds : BLOCK, .nterm = count};
         r->nlink = ctn_model_nlink(model), r->nq = ctn_model_nq(model), r->nv = ctn_model_nv(model);
         r->nu = ctn_model_ntarget(model);
         r->terms = calloc(nterm, sizeof *r->terms);
@@ -312,7 +317,7 @@ reward *reward_open(const ctn_scene *scene, const ctn_model *model, int worlds, 
         reward_close(r);
         return fail(err, CTN_NO_MEMORY, "not enough memory for the reward"), NULL;
     }
-    memcpy(r->terms, scene->reward, nterm * sizeof *r->terms);
+    memcpy(r->terms, terms, nterm * sizeof *r->terms);
     if (!make_room(r)) {
         reward_close(r);
         return fail(err, CTN_NO_MEMORY, "not enough memory for the rewards of %d worlds", worlds), NULL;

@@ -26,6 +26,9 @@ typedef struct reward reward;
 /// The reward of `worlds` > 0 worlds. `model` is that of the scene, and must outlive it; of the scene it keeps nothing. NULL on
 /// error: CTN_BAD_SCENE where it has no reward, CTN_NO_MEMORY.
 reward *reward_open(const ctn_scene *scene, const ctn_model *model, int worlds, ctn_error *err);
+
+/// Likewise of a list of `count` > 0 terms of such a scene, which are copied. CTN_NO_MEMORY.
+reward *reward_open_terms(const scene_reward *terms, int count, const ctn_model *model, int worlds, ctn_error *err);
 void reward_close(reward *r);  // NULL is allowed
 
 /// Episodes begin, at time 0, from q [worlds][nq] and v [worlds][nv]: of all worlds, or of those begin [worlds] says. Of motors

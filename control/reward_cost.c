@@ -9,15 +9,8 @@
 
 enum { AT_ONCE = 16 };  // points
 
-/// Terms over time, or those of the end, and the scene that has these alone.
-typedef struct {
-    ctn_scene scene;
-    scene_reward *terms;
-    reward *reward;  // of AT_ONCE worlds; NULL: there are no such terms
-} part;
-
 struct reward_cost {
-    part over_time, end;
+    reward *over_time, *end;  // of AT_ONCE worlds, of terms over time and of those of the end; NULL: there are no such terms
     int knots, nq, nv, nu;
     double knot, weight;
     double *q0, *v0;  // [AT_ONCE][..], where episodes begin
@@ -25,17 +18,16 @@ struct reward_cost {
     int *which;  // [AT_ONCE] points in hand
 };
 
-static bool open_part(part *p, const ctn_scene *scene, const ctn_model *model, bool end, ctn_error *err)
+static bool open_part(reward **to, const ctn_scene *scene, const ctn_model *model, bool end, ctn_error *err)
 {
-    p->scene = *scene;
-    p->terms = calloc((size_t)scene->nreward + 1, sizeof *p->terms);
-    if (!p->terms) return fail(err, CTN_NO_MEMORY, "not enough memory for rewards"), false;
-    p->scene.reward = p->terms, p->scene.nreward = 0;
+    scene_reward *const terms = calloc((size_t)scene->nreward + 1, sizeof *terms);
+    if (!terms) return fail(err, CTN_NO_MEMORY, "not enough memory for rewards"), false;
+    int count = 0;
     for (int k = 0; k < scene->nreward; k++)
-        if (scene->reward[k].at_end == end) p->terms[p->scene.nreward++] = scene->reward[k];
-    if (!p->scene.nreward) return true;
-    p->reward = reward_open(&p->scene, model, AT_ONCE, err);
-    return p->reward && reward_open_gradient(p->reward, err) == CTN_OK;
+        if (scene->reward[k].at_end == end) terms[count++] = scene->reward[k];
+    if (count) *to = reward_open_terms(terms, count, model, AT_ONCE, err);
+    free(terms);
+    return !count || (*to && reward_open_gradient(*to, err) == CTN_OK);
 }
 
 /// Terms that no knot has by itself, or that have no derivative.
@@ -90,8 +82,8 @@ reward_cost *reward_cost_open(const ctn_scene *scene, const ctn_model *model, in
 void reward_cost_close(reward_cost *r)
 {
     if (!r) return;
-    reward_close(r->over_time.reward), reward_close(r->end.reward);
-    free(r->over_time.terms), free(r->end.terms), free(r->memory), free(r->which);
+    reward_close(r->over_time), reward_close(r->end);
+    free(r->memory), free(r->which);
     free(r);
 }
 
@@ -110,7 +102,7 @@ static int take(reward_cost *r, bool end, int *from, int count, const int *knot,
         r->time[w] = r->knot * (knot[i] + !end);
     }
     if (!n) return 0;
-    reward *const own = end ? r->end.reward : r->over_time.reward;
+    reward *const own = end ? r->end : r->over_time;
     reward_begin(own, NULL, r->q0, r->v0);
     reward_step(own, r->time, r->knot, r->q, r->v, end ? NULL : r->u, NULL);
     return n;
@@ -120,7 +112,7 @@ static void add_cost(void *context, int count, const int *knot, const double *x,
 {
     reward_cost *const r = context;
     for (int end = 0; end < 2; end++) {
-        const reward *const own = end ? r->end.reward : r->over_time.reward;
+        const reward *const own = end ? r->end : r->over_time;
         for (int from = 0, n; own && (n = take(r, end, &from, count, knot, x, u));) {
             reward_end(own, r->total, NULL, NULL);
             for (int w = 0; w < n; w++) cost[r->which[w]] -= r->weight * r->total[w];
@@ -134,7 +126,7 @@ static void add_derivatives(void *context, int count, const int *knot, const dou
     const size_t nv = (size_t)r->nv, nu = (size_t)r->nu;
     const reward_gradients by = {.q = r->by_q, .v = r->by_v, .u = r->by_u};
     for (int end = 0; end < 2; end++) {
-        reward *const own = end ? r->end.reward : r->over_time.reward;
+        reward *const own = end ? r->end : r->over_time;
         for (int from = 0, n; own && (n = take(r, end, &from, count, knot, x, u));) {
             reward_gradient(own, r->time, r->knot, r->q, r->v, end ? NULL : r->u, &by);
             for (size_t w = 0; w < (size_t)n; w++) {

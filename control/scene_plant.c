@@ -219,7 +219,7 @@ scene_plant *scene_plant_open(const ctn_scene *scene, const ctn_model *model, co
     own.worlds = knots, opened = opened && (s->all = ctn_tapes_create(model, &own, s->hold, true, err));
     own.worlds = points, opened = opened && (s->many = ctn_tapes_create(model, &own, 1, false, err));
     own.worlds = 1, own.threads = 1, opened = opened && (s->one = ctn_tapes_create(model, &own, 1, false, err));
-    opened = opened && (s->costs = costs_open(scene, model, knots, s->knot, err));
+    opened = opened && (s->costs = costs_open(cost_terms_of(scene), model, knots, s->knot, err));
     if (opened) return s;
     scene_plant_close(s);
     return NULL;

@@ -51,7 +51,7 @@ static problem open_problem(void)
     ck_assert_msg(p.scene != NULL, "%s", err.message);
     p.model = ctn_model_create(p.scene, &err);
     ck_assert_msg(p.model != NULL, "%s", err.message);
-    p.costs = costs_open(p.scene, p.model, KNOTS, KNOT, &err);
+    p.costs = costs_open(cost_terms_of(p.scene), p.model, KNOTS, KNOT, &err);
     ck_assert_msg(p.costs != NULL, "%s", err.message);
     p.nq = ctn_model_nq(p.model), p.nv = ctn_model_nv(p.model), p.nu = ctn_model_ntarget(p.model);
     ck_assert_int_eq(p.scene->optimize.ncost, TERMS);
@@ -83,6 +83,30 @@ static double moved(const problem *p, const double *x, const double *u, bool con
     return cost;
 }
 
+/// A list of terms costs what each of them alone does.
+START_TEST(lists)
+{
+    problem p = open_problem();
+    const cost_terms all = cost_terms_of(p.scene);
+    double x[2 * MOST], u[MOST], whole, sum = 0;
+    draw(&p, 5, x, u);
+    costs_cost(p.costs, 1, (const int[]){1}, x, u, &whole);
+    for (int k = 0; k < all.count; k++) {
+        ctn_error err;
+        cost_terms one = all;
+        double cost;
+        one.term += k, one.count = 1;
+        costs *const c = costs_open(one, p.model, KNOTS, KNOT, &err);
+        ck_assert_msg(c != NULL, "%s", err.message);
+        ck_assert_int_eq(costs_squares(c), all.term[k].count);
+        costs_cost(c, 1, (const int[]){1}, x, u, &cost), costs_close(c);
+        sum += cost;
+    }
+    ck_assert_double_eq_tol(sum, whole, 1e-13 * whole);
+    close_problem(&p);
+}
+END_TEST
+
 /// Each square alone: its gradient is that of the cost, w r J; and with one row J, w J'J is the gradient's square over twice the cost.
 START_TEST(derivatives)
 {
@@ -97,7 +121,7 @@ START_TEST(derivatives)
         ctn_error err;
         all[term].weight[j] = 3;
         costs_close(p.costs);
-        p.costs = costs_open(p.scene, p.model, KNOTS, KNOT, &err);
+        p.costs = costs_open(cost_terms_of(p.scene), p.model, KNOTS, KNOT, &err);
         ck_assert_msg(p.costs, "%s", err.message);
         costs_cost(p.costs, 1, (const int[]){1}, x, u, &cost);
         ck_assert_msg(cost > 1e-9, "term %d, square %d costs %g", term, j, cost);
@@ -125,6 +149,7 @@ int main(void)
     Suite *const s = suite_create("costs");
     TCase *const c = tcase_create("costs");
     tcase_add_loop_test(c, derivatives, 0, 4 * TERMS);
+    tcase_add_test(c, lists);
     suite_add_tcase(s, c);
     return run_suite(s);
 }

@@ -55,7 +55,7 @@ START_TEST(targets_move)
     snprintf(text, sizeof text, SLIDERS "optimize: {cost: [%s]}\n", moving[_i]);
     ctn_scene *const scene = scene_of(text);
     ctn_model *const model = ctn_model_create(scene, NULL);
-    costs *const c = costs_open(scene, model, KNOTS, h, NULL);
+    costs *const c = costs_open(cost_terms_of(scene), model, KNOTS, h, NULL);
     const double x[4] = {0.3, -0.7, 0.3, -0.7}, u[2] = {0.3, -0.7};
     for (int way = 0; way < 3; way++) {
         const double begin = way ? 0.85 : 0;
@@ -85,7 +85,7 @@ START_TEST(windows_pass)
     ctn_scene *const scene = scene_of(
         SLIDERS "optimize: {cost: [{term: posture, target: 1, weight: 2, from: 1, to: 1.45}, {term: control, weight: 0}]}\n");
     ctn_model *const model = ctn_model_create(scene, NULL);
-    costs *const c = costs_open(scene, model, KNOTS, h, NULL);
+    costs *const c = costs_open(cost_terms_of(scene), model, KNOTS, h, NULL);
     const double x[4] = {0}, u[2] = {0};
     for (int begin = 0; begin < 30; begin++) {
         costs_begin(c, begin * h, false);
