@@ -17,6 +17,7 @@ struct accelerations {
     double h;
     bool lags;  // positions go by the old velocities
     motors_are motors;
+    const volatile int *interrupt;  // NULL: nothing does
     pool *pool;
     ctn_dynamics **dyn;  // [threads]
     // of all knots: joint forces [nv], accelerations by q, v and forces, and forces of motors by q, v and what they are told,
@@ -76,6 +77,7 @@ accelerations *accelerations_open(const ctn_model *m, const ctn_batch_config *cf
                              .h = cfg->dt,
                              .lags = cfg->method == CTN_EULER,
                              .motors = motors,
+                             .interrupt = cfg->interrupt,
                              .pool = pool_create(threads),
                              .dyn = calloc((size_t)threads, sizeof(ctn_dynamics *))};
         opened = a->pool && a->dyn && open_rows(a);
@@ -121,6 +123,8 @@ static void put_together(const accelerations *a, int k)
         }
 }
 
+static bool interrupted(const accelerations *a) { return a->interrupt && *a->interrupt; }
+
 /// Accelerations are those of motors that are told what the model says, and of joint forces that make up the difference.
 static void linearise_some(void *context, int thread, int job)
 {
@@ -128,6 +132,7 @@ static void linearise_some(void *context, int thread, int job)
     const size_t from = (size_t)job * AT_ONCE, nv = (size_t)a->nv, nu = (size_t)a->nu, n2 = nv * nv;
     const int left = a->knots - (int)from, count = left < AT_ONCE ? left : AT_ONCE;
     ctn_dynamics *const dyn = a->dyn[thread];
+    if (interrupted(a)) return;
     const double *const q = a->q + from * (size_t)a->nq, *const v = a->v + from * nv, *const u = a->u + from * nu;
     double *const tau = a->tau + from * nv, *const own = a->own + from * nv, *const f_q = a->f_q + from * n2,
                   *const f_v = a->f_v + from * n2, *const own_q = a->own_q + from * n2, *const own_v = a->own_v + from * n2;
@@ -143,8 +148,10 @@ static void linearise_some(void *context, int thread, int job)
     for (int k = 0; k < count; k++) put_together(a, (int)from + k);
 }
 
-void accelerations_linearise(accelerations *a, const double *q, const double *v, const double *u, double *A, double *B)
+ctn_status accelerations_linearise(accelerations *a, const double *q, const double *v, const double *u, double *A, double *B,
+                                   ctn_error *err)
 {
     a->q = q, a->v = v, a->u = u, a->A = A, a->B = B;
     pool_run(a->pool, (a->knots + AT_ONCE - 1) / AT_ONCE, linearise_some, a);
+    return interrupted(a) ? fail(err, CTN_INTERRUPTED, "interrupted while knots were linearised") : CTN_OK;
 }

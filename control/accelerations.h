@@ -22,7 +22,9 @@ typedef enum motors_are { MOTORS_ANY, MOTORS_TORQUES, MOTORS_PLAIN } motors_are;
 accelerations *accelerations_open(const ctn_model *m, const ctn_batch_config *cfg, int knots, motors_are motors, ctn_error *err);
 void accelerations_close(accelerations *a);  // NULL is allowed
 
-/// A [knots][2 nv][2 nv], B [knots][2 nv][nu] at q [knots][nq], v [knots][nv], u [knots][nu].
-void accelerations_linearise(accelerations *a, const double *q, const double *v, const double *u, double *A, double *B);
+/// A [knots][2 nv][2 nv], B [knots][2 nv][nu] at q [knots][nq], v [knots][nv], u [knots][nu]. CTN_INTERRUPTED: `interrupt` of the
+/// configuration ended it, and they are not all there.
+ctn_status accelerations_linearise(accelerations *a, const double *q, const double *v, const double *u, double *A, double *B,
+                                   ctn_error *err);
 
 #endif

@@ -90,10 +90,8 @@ static ctn_status linearise(void *context, const double *x, const double *u, dou
 static ctn_status linearise_accelerations(void *context, const double *x, const double *u, double *A, double *B, ctn_error *err)
 {
     scene_plant *const s = context;
-    (void)err;
     split(s, s->plant.knots, s->plant.knots, x);
-    accelerations_linearise(s->by, s->q, s->v, u, A, B);
-    return CTN_OK;
+    return accelerations_linearise(s->by, s->q, s->v, u, A, B, err);
 }
 
 static motors_are motors_of(const ctn_scene *scene)

@@ -1,5 +1,6 @@
 /// catena/optimize.h: the trajectories of `catena optimize`, to the last bit; a program's own cost is as good as the scene's, with
 /// limits, too; what a scene lacks is told.
+#include "control/scene_plant.h"
 #include "control/trajectory.h"
 #include "tests/suite.h"
 
@@ -100,6 +101,102 @@ START_TEST(as_the_command)
 }
 END_TEST
 
+// ---- interruptions
+
+typedef struct {
+    posture own;
+    volatile int *flag;
+    int raised;
+} raising;
+
+static void raising_cost(void *context, int count, const int *knot, const double *x, const double *u, double *to)
+{
+    cost(&((raising *)context)->own, count, knot, x, u, to);
+}
+
+/// Raises the flag when knots have been linearised already.
+static void raising_derivatives(void *context, int count, const int *knot, const double *x, const double *u,
+                                const ctn_cost_derivatives *to)
+{
+    raising *const r = context;
+    derivatives(&r->own, count, knot, x, u, to);
+    *r->flag = 1, r->raised++;
+}
+
+/// _i: knots are linearised by their steps, or by accelerations. The flag is seen before these, and before what is played after
+/// them; an iteration that was ended early is made again, with the same bits.
+START_TEST(interrupted)
+{
+    ctn_error err;
+    volatile int flag = 0, never = 0;
+    double U[2][KNOTS];
+    int iterations[2];
+    for (int way = 0; way < 2; way++) {
+        raising r = {{0.02, 1}, way ? &flag : &never, 0};
+        const ctn_optimize_cost own = {raising_cost, raising_derivatives, &r};
+        ctn_scene *const scene = ctn_scene_parse(part[0], strlen(part[0]), "optimize", &err);
+        ctn_model *const model = ctn_model_create(scene, &err);
+        ctn_batch_config cfg = ctn_scene_config(scene);
+        if (_i) cfg.method = CTN_SEMI_IMPLICIT;
+        cfg.interrupt = &flag;
+        ctn_optimize *const o = ctn_optimize_create(scene, model, &cfg, 1, &own, &err);
+        ck_assert_msg(o != NULL, "%s", err.message);
+        for (int k = 0; k < 6; k++) {
+            const int before = ctn_optimize_get_state(o).iteration;
+            if (way) {
+                flag = 1;
+                ck_assert_int_eq(ctn_optimize_step(o, &err), CTN_INTERRUPTED);
+                flag = 0;
+                const int raised = r.raised;
+                ck_assert_int_eq(ctn_optimize_step(o, &err), r.raised > raised ? CTN_INTERRUPTED : CTN_OK);
+                if (r.raised > raised) ck_assert_int_eq(ctn_optimize_get_state(o).iteration, before);
+                flag = 0;
+                if (r.raised == raised) continue;
+            }
+            ck_assert_int_eq(ctn_optimize_step(o, &err), CTN_OK);
+            ck_assert_int_eq(ctn_optimize_get_state(o).iteration, before + 1);
+        }
+        if (way) ck_assert_int_gt(r.raised, 2);
+        iterations[way] = ctn_optimize_get_state(o).iteration;
+        memcpy(U[way], ctn_optimize_controls(o), sizeof *U);
+        flag = 1;
+        ck_assert_ptr_null(ctn_optimize_create(scene, model, &cfg, 1, NULL, &err));
+        ck_assert_int_eq(err.status, CTN_INTERRUPTED);
+        flag = 0;
+        ctn_optimize_free(o), ctn_model_free(model), ctn_scene_free(scene);
+    }
+    ck_assert_int_eq(iterations[0], iterations[1]);
+    ck_assert(!memcmp(U[0], U[1], sizeof *U));
+}
+END_TEST
+
+static void raise_flag(void *whose, int first, int count, int apart, int step, const double *x, const bool *good, double *u)
+{
+    volatile int *const flag = whose;
+    (void)step, (void)x, (void)good;
+    ck_assert_msg(!first, "point %d is played after the flag was raised", first);
+    for (int l = 0; l < count && u; l++) u[l * apart] = 0;
+    *flag = 1;
+}
+
+/// Of points that are played one after another those that come after the flag are left out.
+START_TEST(interrupted_between_points)
+{
+    ctn_error err;
+    volatile int flag = 0;
+    ctn_scene *const scene = ctn_scene_parse(whole[0], strlen(whole[0]), "optimize", &err);
+    ctn_model *const model = ctn_model_create(scene, &err);
+    ctn_batch_config cfg = ctn_scene_config(scene);
+    cfg.interrupt = &flag, cfg.engine = "scalar";
+    scene_plant *const s = scene_plant_open(scene, model, &cfg, 1, 4, &err);
+    ck_assert_msg(s != NULL, "%s", err.message);
+    const plant *const p = scene_plant_of(s);
+    const double x[8] = {0};
+    ck_assert_int_eq(p->play(p->context, 4, x, KNOTS, raise_flag, (void *)&flag, &err), CTN_INTERRUPTED);
+    scene_plant_close(s), ctn_model_free(model), ctn_scene_free(scene);
+}
+END_TEST
+
 START_TEST(refused)
 {
     static const char text[] = "catena: 1\nlinks: [{name: a, joint: revolute, mass: 1, inertia: [1, 1, 1, 0, 0, 0]}]\n";
@@ -120,6 +217,8 @@ int main(void)
     tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, own_cost, 0, 2);
     tcase_add_test(c, as_the_command);
+    tcase_add_loop_test(c, interrupted, 0, 2);
+    tcase_add_test(c, interrupted_between_points);
     tcase_add_test(c, refused);
     suite_add_tcase(s, c);
     return run_suite(s);

@@ -29,10 +29,13 @@ static void tell_lanes(void *context, int round, const bool *good)
               round < job->rounds ? a->u : NULL);
 }
 
+static bool interrupted(const ctn_tapes *t) { return t->batch->cfg.interrupt && *t->batch->cfg.interrupt; }
+
 static void play_block(void *context, int thread, int b)
 {
     const playing *const job = context;
     const ctn_tapes *const t = job->tapes;
+    if (interrupted(t)) return;
     ctn_batch *const batch = t->batch;
     const ctn_engine *const g = batch->engine;
     const int count = worlds_in(batch, b), first = b * g->lanes;
@@ -63,5 +66,5 @@ ctn_status tapes_play(ctn_tapes *t, int rounds, int hold, bool anew, const doubl
     t->steps = 0;
     playing job = {t, rounds, hold, anew, q, v, tell, context};
     pool_run(t->batch->pool, t->batch->blocks, play_block, &job);
-    return CTN_OK;
+    return interrupted(t) ? fail(err, CTN_INTERRUPTED, "the call was interrupted: the worlds are nowhere") : CTN_OK;
 }

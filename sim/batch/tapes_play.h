@@ -12,7 +12,8 @@ typedef void (*tapes_teller)(void *context, int first, int count, int lanes, int
                              double *u);
 
 /// From q [worlds][nq], v [worlds][nv] through `rounds` times `hold` steps. anew: each round begins at q and v alone, as
-/// ctn_tapes_run does when worlds begin. The model has no targets that move. CTN_BAD_ARGUMENT: a state that cannot be begun at.
+/// ctn_tapes_run does when worlds begin. The model has no targets that move. CTN_BAD_ARGUMENT: a state that cannot be begun at;
+/// CTN_INTERRUPTED: `interrupt` of the configuration ended it, after the worlds that were on their way; what was told is not all.
 ctn_status tapes_play(ctn_tapes *t, int rounds, int hold, bool anew, const double *q, const double *v, tapes_teller tell,
                       void *context, ctn_error *err);
 
