@@ -213,6 +213,7 @@ static ctn_status plan_next(mpc *m, const double *x, const double *u, ctn_error 
         const double after = clock_now();
         longest = fmax(longest, after - last), last = after;
     }
+    if (status == CTN_OK && m->sampler && !sampling_get_state(m->sampler).round) status = sampling_judge(m->sampler, err);
     m->state.seconds = clock_now() - began;
     return status;
 }

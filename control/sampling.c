@@ -219,5 +219,13 @@ ctn_status sampling_step(sampling *s, ctn_error *err)
     return CTN_OK;
 }
 
+ctn_status sampling_judge(sampling *s, ctn_error *err)
+{
+    const ctn_status status = roll_out(s, 1, s->line, err);
+    if (status != CTN_OK) return status;
+    s->state.cost = s->J[0];
+    return isnan(s->J[0]) ? fail(err, CTN_FROZEN, "the model does not live through the plan; take a smaller dt") : CTN_OK;
+}
+
 sampling_state sampling_get_state(const sampling *s) { return s->state; }
 const double *sampling_control(const sampling *s) { return s->line; }

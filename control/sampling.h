@@ -29,7 +29,7 @@ typedef struct sampling_config {
 
 typedef struct sampling_state {
     int round;         // made since the last shift
-    double cost;       // of the plan
+    double cost;       // of the plan, once there has been a round, or it was judged
     double best;       // of the best sample of the last round
     double effective;  // of mppi: samples that the mean has, 1 / sum of squared weights; else 1
     long failed;       // samples that the plant could not go through, in all
@@ -44,6 +44,9 @@ void sampling_begin(sampling *s, const double *x0, const double *U);
 
 /// One round. CTN_FROZEN: the plant cannot go through any sample; else the plant's error.
 ctn_status sampling_step(sampling *s, ctn_error *err);
+
+/// What the plan costs without another round. CTN_FROZEN: the plant cannot go through it; else the plant's error.
+ctn_status sampling_judge(sampling *s, ctn_error *err);
 
 /// A knot is over: the line moves to the front by as much, and begins at x0 [nx].
 void sampling_shift(sampling *s, const double *x0);

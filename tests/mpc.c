@@ -258,6 +258,25 @@ START_TEST(begins_again)
 }
 END_TEST
 
+/// Plans without iterations cost what they cost: two masses that stay 1 m from where they are to be.
+START_TEST(plans_without_iterations)
+{
+    ctn_error err;
+    ctn_scene *const scene = scene_of(STEADY);
+    ctn_model *const model = ctn_model_create(scene, NULL);
+    const ctn_batch_config cfg = ctn_scene_config(scene);
+    scene_mpc how = scene->optimize.mpc;
+    scene->optimize.iterations = how.iterations = 0, how.planner = (mpc_planner)_i;
+    mpc *const m = mpc_open(scene, model, &cfg, &how, 0, &err);
+    ck_assert_msg(m != NULL, "%s", err.message);
+    double u[2];
+    ck_assert_int_eq(mpc_step(m, x0, u, &err), CTN_OK);
+    ck_assert_int_eq(mpc_get_state(m).iterations, 0);
+    ck_assert_double_eq_tol(mpc_get_state(m).planned, 0.5 * 2 * (1 * KNOTS * h + 30), 1e-12);
+    mpc_close(m), ctn_model_free(model), ctn_scene_free(scene);
+}
+END_TEST
+
 int main(void)
 {
     Suite *const s = suite_create("mpc");
@@ -268,6 +287,7 @@ int main(void)
     tcase_add_loop_test(c, samples_find_the_optimum, 0, 2);
     tcase_add_loop_test(c, samples_move_on, 0, 2);
     tcase_add_test(c, begins_again);
+    tcase_add_loop_test(c, plans_without_iterations, 0, PLANNERS);
     suite_add_tcase(s, c);
     return run_suite(s);
 }
