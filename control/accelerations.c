@@ -103,17 +103,18 @@ void accelerations_close(accelerations *a)
 /// A and B of a knot, out of its derivatives.
 static void put_together(const accelerations *a, int k)
 {
-    const int nv = a->nv, nu = a->nu, n = 2 * nv, n2 = nv * nv;
+    const int nv = a->nv, nu = a->nu, n = 2 * nv;
+    const size_t at = (size_t)k, n2 = (size_t)nv * (size_t)nv, by_u = (size_t)nv * (size_t)nu;
     const double h = a->h, lag = a->lags ? 0 : h;  // what positions have of the new velocities
-    double *const Ak = a->A + k * n * n, *const Bk = a->B + k * n * nu + nv * nu, *const a_q = a->a_q + k * n2,
-                  *const a_v = a->a_v + k * n2;
-    const double *const inverse = a->inverse + k * n2;
+    double *const Ak = a->A + 4 * at * n2, *const Bk = a->B + (2 * at + 1) * by_u, *const a_q = a->a_q + at * n2,
+                  *const a_v = a->a_v + at * n2;
+    const double *const inverse = a->inverse + at * n2;
     if (a->motors == MOTORS_ANY) {
-        matrix_multiply(nv, nv, nv, 1, inverse, a->f_q + k * n2, a_q);
-        matrix_multiply(nv, nv, nv, 1, inverse, a->f_v + k * n2, a_v);
+        matrix_multiply(nv, nv, nv, 1, inverse, a->f_q + at * n2, a_q);
+        matrix_multiply(nv, nv, nv, 1, inverse, a->f_v + at * n2, a_v);
     }
-    memset(Bk, 0, (size_t)(nv * nu) * sizeof *Bk);
-    matrix_multiply(nv, nv, nu, h, inverse, a->f_u + (a->motors == MOTORS_PLAIN ? 0 : k * nv * nu), Bk);
+    memset(Bk, 0, by_u * sizeof *Bk);
+    matrix_multiply(nv, nv, nu, h, inverse, a->f_u + (a->motors == MOTORS_PLAIN ? 0 : at * by_u), Bk);
     for (int i = 0; i < nv * nu; i++) Bk[i - nv * nu] = lag * Bk[i];
     for (int i = 0; i < nv; i++)
         for (int j = 0; j < nv; j++) {

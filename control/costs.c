@@ -212,7 +212,7 @@ void costs_begin(costs *c, double time, bool stands)
 void costs_cost(costs *c, int count, const int *knot, const double *x, const double *u, double *cost)
 {
     const int most = c->knots + 1, nx = c->nq + c->nv;
-    for (; count > 0; count -= most, knot += most, x += most * nx, u += most * c->nu, cost += most) {
+    for (; count > 0; count -= most, knot += most, x += (size_t)most * nx, u += (size_t)most * (size_t)c->nu, cost += most) {
         const int now = count < most ? count : most;
         look_at(c, now, x);
         for (int i = 0; i < now; i++) {
@@ -271,14 +271,14 @@ static void posture_rows(costs *c, int k)
 static void velocity_rows(costs *c, int i)
 {
     const int nv = c->nv;
-    const double *const J = c->J + (size_t)(i * 3 * nv), *const dJ = c->dJ + (size_t)(i * 3 * nv);
+    const double *const J = c->J + 3 * (size_t)i * (size_t)nv, *const dJ = c->dJ + 3 * (size_t)i * (size_t)nv;
     for (int a = 0; a < 3; a++)
         for (int b = 0; b < nv; b++) c->rows[2 * a * nv + b] = dJ[a * nv + b], c->rows[(2 * a + 1) * nv + b] = J[a * nv + b];
     for (int l = 0; l < ctn_model_nlink(c->model); l++) {
         const ctn_link *const link = ctn_model_link(c->model, l);
         if (link->joint != CTN_BALL && link->joint != CTN_FREE) continue;
         const int first = link->vadr + link->nv - 3;
-        const double *const v = c->v + (size_t)(i * nv + first);
+        const double *const v = c->v + (size_t)i * (size_t)nv + (size_t)first;
         for (int a = 0; a < 3; a++)
             for (int b = 0; b < 3; b++) {
                 const int k = (b + 1) % 3, m = (b + 2) % 3;

@@ -72,6 +72,10 @@ ilqr *ilqr_open(const plant *p, const ilqr_config *cfg, ctn_error *err)
         return fail(err, CTN_BAD_ARGUMENT, "blocks: expected 1 to %d, the number of knots, found %d backward and %d forward",
                     p->knots, cfg->backward, cfg->forward),
                NULL;
+    if (p->n > MOST_NUMBERS || p->m > MOST_NUMBERS)
+        return fail(err, CTN_BAD_ARGUMENT, "a knot of %d states and %d controls has matrices beyond the %d rows of this version",
+                    p->n, p->m, MOST_NUMBERS),
+               NULL;
     if (cfg->alphas < 1 || cfg->alphas > MOST_ALPHAS || !(cfg->rho >= 0) || !(cfg->tolerance >= 0))
         return fail(err, CTN_BAD_ARGUMENT, "expected 1 to %d alphas, and a rho and tolerance of 0 or more", MOST_ALPHAS), NULL;
     ilqr *const s = calloc(1, sizeof *s);
@@ -112,8 +116,9 @@ static double largest_defect(const ilqr *s)
 {
     double most = 0;
     for (int k = 0; k < s->plant->knots; k++) {
+        const double *const d = ilqr_row(s->d, k, s->plant->n);
         double sum = 0;
-        for (int i = 0; i < s->plant->n; i++) sum += fabs(s->d[k * s->plant->n + i]);
+        for (int i = 0; i < s->plant->n; i++) sum += fabs(d[i]);
         most = fmax(most, sum);
     }
     return most;
@@ -171,7 +176,7 @@ static ctn_status roll_out(ilqr *s, const double *x0, bool follows, int *fails, 
 {
     const plant *const p = s->plant;
     const int N = p->knots, M = s->cfg.forward, nx = p->nx;
-    memset(s->d, 0, (size_t)(N * p->n) * sizeof *s->d);
+    memset(s->d, 0, (size_t)N * (size_t)p->n * sizeof *s->d);
     s->linear = false, *fails = N;
     for (int from = 0, count; from < M; from += count) {
         int longest = 0;
@@ -206,19 +211,19 @@ static ctn_status try_guess(ilqr *s, ctn_error *err)
 
 static void begin(ilqr *s, const double *U)
 {
-    const plant *const p = s->plant;
-    memcpy(s->U, U, (size_t)(p->knots * p->m) * sizeof *U);
-    for (int k = 0; k < p->knots * p->m && s->lower; k++) s->U[k] = fmin(fmax(s->U[k], s->lower[k % p->m]), s->upper[k % p->m]);
+    const size_t m = (size_t)s->plant->m, all = (size_t)s->plant->knots * m;
+    memcpy(s->U, U, all * sizeof *U);
+    for (size_t k = 0; k < all && s->lower; k++) s->U[k] = fmin(fmax(s->U[k], s->lower[k % m]), s->upper[k % m]);
     s->state = (ilqr_state){.rho = s->cfg.rho};
     s->delta = 1, s->valued = false;
-    memset(s->kappa, 0, (size_t)(p->knots * p->m) * sizeof *s->kappa);
-    memset(s->K, 0, (size_t)(p->knots * p->m * p->n) * sizeof *s->K);
+    memset(s->kappa, 0, all * sizeof *s->kappa);
+    memset(s->K, 0, all * (size_t)s->plant->n * sizeof *s->K);
 }
 
 ctn_status ilqr_begin_from(ilqr *s, const double *X, const double *U, ctn_error *err)
 {
     begin(s, U);
-    memcpy(s->X, X, (size_t)((s->plant->knots + 1) * s->plant->nx) * sizeof *X);
+    memcpy(s->X, X, ((size_t)s->plant->knots + 1) * (size_t)s->plant->nx * sizeof *X);
     return try_guess(s, err);
 }
 
@@ -302,7 +307,7 @@ static void accept(ilqr *s, int a)
         s->X[k] = old[k], old[k] = x;
     }
     keep_values(s, old);
-    memset(s->d, 0, (size_t)(N * n) * sizeof *s->d);
+    memset(s->d, 0, (size_t)N * (size_t)n * sizeof *s->d);
     for (int b = 0; b + 1 < s->cfg.forward; b++)
         memcpy(ilqr_row(s->d, block_at(N, s->cfg.forward, b + 1) - 1, n),
                ilqr_row(s->tried_d + (size_t)a * (size_t)s->cfg.forward * (size_t)n, b, n), (size_t)n * sizeof *s->d);
@@ -334,8 +339,9 @@ ctn_status ilqr_step(ilqr *s, ctn_error *err)
     if (status != CTN_OK) return status;
     const int blocks = s->valued || s->cfg.zero_start ? s->cfg.backward : 1;
     if (!s->valued && s->cfg.zero_start) {
-        memset(s->end_P, 0, (size_t)(s->cfg.backward * s->plant->n * s->plant->n) * sizeof *s->end_P);
-        memset(s->end_s, 0, (size_t)(s->cfg.backward * s->plant->n) * sizeof *s->end_s);
+        const size_t rows = (size_t)s->cfg.backward * (size_t)s->plant->n;
+        memset(s->end_P, 0, rows * (size_t)s->plant->n * sizeof *s->end_P);
+        memset(s->end_s, 0, rows * sizeof *s->end_s);
     }
     while (!ilqr_backward(s, blocks))
         if (!rho_up(s)) return s->state.stop = ILQR_STUCK, CTN_OK;
@@ -365,10 +371,11 @@ void ilqr_judge_again(ilqr *s)
 ctn_status ilqr_shift(ilqr *s, const double *x0, ctn_error *err)
 {
     const plant *const p = s->plant;
-    const int N = p->knots, m = p->m, n = p->n, forward = s->cfg.forward;
-    memmove(s->U, s->U + m, (size_t)((N - 1) * m) * sizeof *s->U);
-    memmove(s->K, s->K + m * n, (size_t)((N - 1) * m * n) * sizeof *s->K);
-    memmove(s->X, s->X + p->nx, (size_t)(N * p->nx) * sizeof *s->X);
+    const int N = p->knots, forward = s->cfg.forward;
+    const size_t kept = (size_t)N - 1, m = (size_t)p->m, gains = m * (size_t)p->n, nx = (size_t)p->nx;
+    memmove(s->U, s->U + m, kept * m * sizeof *s->U);
+    memmove(s->K, s->K + gains, kept * gains * sizeof *s->K);
+    memmove(s->X, s->X + nx, (size_t)N * nx * sizeof *s->X);
     int fails;
     s->cfg.forward = 1;
     const ctn_status status = roll_out(s, x0, true, &fails, err);

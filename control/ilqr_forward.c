@@ -34,7 +34,8 @@ static void begin_blocks(ilqr *s, int a)
     memcpy(X, s->X, (size_t)p->nx * sizeof *X);
     for (int b = 1; b < s->cfg.forward; b++) {
         const int k = block_at(N, s->cfg.forward, b);
-        for (int i = 0; i < n; i++) dx[i] = s->sweep[k * n + i] + alpha_of(a) * s->sweep[(N + 1 + k) * n + i];
+        const double *const still = ilqr_row(s->sweep, k, n), *const more = ilqr_row(s->sweep, N + 1 + k, n);
+        for (int i = 0; i < n; i++) dx[i] = still[i] + alpha_of(a) * more[i];
         p->add(p->context, ilqr_row(s->X, k, p->nx), dx, ilqr_row(X, k, p->nx));
     }
 }

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-enum { MOST_ALPHAS = 32, MOST_APART = 16 };
+enum { MOST_ALPHAS = 32, MOST_APART = 16, MOST_NUMBERS = 30000 };  // of a knot: its matrices are counted by int
 
 enum { TILE = 8 };  // columns that are worked on at a time: rows of matrices have room for a multiple of these
 

@@ -70,7 +70,7 @@ typedef struct {
     double *A, *b, *C, *eta, *J;
 } element;
 
-static size_t element_size(int n) { return (size_t)(3 * n * n + 2 * n); }
+static size_t element_size(int n) { return (3 * (size_t)n + 2) * (size_t)n; }
 
 static element element_in(double *numbers, int n)
 {

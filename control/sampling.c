@@ -3,6 +3,7 @@
 #include "sim/base/random.h"
 #include "sim/base/status.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +46,8 @@ static size_t deal(sampling *s)
 
 sampling *sampling_open(const plant *p, const sampling_config *cfg, ctn_error *err)
 {
+    if ((double)cfg->points * p->m > INT_MAX)
+        return fail(err, CTN_BAD_ARGUMENT, "%d points of %d numbers are too many for samples", cfg->points, p->m), NULL;
     if (cfg->samples < 2 || cfg->samples > p->most || cfg->points < 2 || !(cfg->temperature > 0))
         return fail(err, CTN_BAD_ARGUMENT, "expected 2 to %d samples, 2 points or more, and a temperature above 0", p->most),
                NULL;
@@ -92,30 +95,31 @@ static void line_at(const sampling *s, const double *points, double knot, double
     const double at = last ? fmin(fmax(knot * last / (s->plant->knots - 1), 0), last) : 0, below = floor(at + 1e-9);
     const int j = (int)below, next = j < last ? j + 1 : last;
     const double share = fmax(at - below, 0);
-    for (int i = 0; i < m; i++) u[i] = points[j * m + i] + share * (points[next * m + i] - points[j * m + i]);
+    const double *const from = points + (size_t)j * (size_t)m, *const to = points + (size_t)next * (size_t)m;
+    for (int i = 0; i < m; i++) u[i] = from[i] + share * (to[i] - from[i]);
 }
 
 static double bounded(const sampling *s, int i, double u) { return fmin(fmax(u, s->lower[i]), s->upper[i]); }
 
 void sampling_begin(sampling *s, const double *x0, const double *U)
 {
-    const int m = s->plant->m, last = s->plant->knots - 1;
+    const size_t m = (size_t)s->plant->m, last = (size_t)s->plant->knots - 1;
     memcpy(s->x0, x0, (size_t)s->plant->nx * sizeof *x0);
     for (int j = 0; j < s->cfg.points; j++) {
         const double at = place_of(s, j), below = floor(at);
-        const int k = (int)below, next = k < last ? k + 1 : last;
-        for (int i = 0; i < m; i++)
-            s->line[j * m + i] = bounded(s, i, U[k * m + i] + (at - below) * (U[next * m + i] - U[k * m + i]));
+        const size_t k = (size_t)below, next = k < last ? k + 1 : last;
+        for (size_t i = 0; i < m; i++)
+            s->line[(size_t)j * m + i] = bounded(s, (int)i, U[k * m + i] + (at - below) * (U[next * m + i] - U[k * m + i]));
     }
     s->state = (sampling_state){0};
 }
 
 void sampling_shift(sampling *s, const double *x0)
 {
-    const int m = s->plant->m;
+    const size_t m = (size_t)s->plant->m, points = (size_t)s->cfg.points;
     memcpy(s->x0, x0, (size_t)s->plant->nx * sizeof *x0);
-    for (int j = 0; j < s->cfg.points; j++) line_at(s, s->line, place_of(s, j) + 1, s->spare + j * m);
-    memcpy(s->line, s->spare, (size_t)(s->cfg.points * m) * sizeof *s->line);
+    for (size_t j = 0; j < points; j++) line_at(s, s->line, place_of(s, (int)j) + 1, s->spare + j * m);
+    memcpy(s->line, s->spare, points * m * sizeof *s->line);
     s->state = (sampling_state){.failed = s->state.failed};
 }
 

@@ -1,7 +1,9 @@
 #include "control/scene_plant.h"
 
 #include "control/accelerations.h"
+#include "control/ilqr.h"
 #include "dynamics/model.h"
+#include "sim/base/memory.h"
 #include "sim/base/status.h"
 #include "sim/batch/tapes_play.h"
 
@@ -155,6 +157,31 @@ static int knots_of(scene_plant *s, double duration, double dt, ctn_error *err)
     return (int)rint(knots);
 }
 
+/// Whether there is memory for all knots: for what tapes take of each, and for what those keep of it who steer (control/ilqr.h,
+/// of as many trajectories as there are points; samples keep less). Tapes of some knots tell, before those of all are opened.
+static bool fits(const scene_plant *s, const ctn_batch_config *cfg, int points, ctn_error *err)
+{
+    enum { SOME = 16 };  // whole blocks of every lane
+    ctn_batch_config few = *cfg;
+    few.worlds = SOME, few.threads = 1;
+    ctn_tapes *const tapes = ctn_tapes_create(s->model, &few, s->hold, true, err);
+    if (!tapes) return false;
+    plant two = s->plant;
+    two.knots = 2, two.most = 1;
+    plant one = two;
+    one.knots = 1;
+    const ilqr_config own = {.backward = 1, .forward = 1, .alphas = points};
+    const double each = (double)ctn_tapes_bytes(tapes) / SOME + (double)(ilqr_bytes(&two, &own) - ilqr_bytes(&one, &own)),
+                 all = each * s->plant.knots, most = memory_limit();
+    ctn_tapes_free(tapes);
+    if (all <= most) return true;
+    const scene_optimize *const o = &s->scene->optimize;
+    fail_at(err, CTN_NO_MEMORY, s->scene->path, o->at.line, o->at.column, "optimize",
+            "%d knots take about %.3g GB, %.3g kB each, and there are %.3g GB; take a longer `knot`, or a shorter horizon",
+            s->plant.knots, all * 1e-9, each * 1e-3, most * 1e-9);
+    return false;
+}
+
 scene_plant *scene_plant_open(const ctn_scene *scene, const ctn_model *model, const ctn_batch_config *cfg, double duration,
                               int points, ctn_error *err)
 {
@@ -202,12 +229,13 @@ scene_plant *scene_plant_open(const ctn_scene *scene, const ctn_model *model, co
                        .cost_derivatives = cost_derivatives,
                        .add = add,
                        .difference = difference};
-    const size_t room = (size_t)(knots > points ? knots : points);
-    s->q = calloc(room * (size_t)s->nq + 1, sizeof *s->q), s->v = calloc(room * (size_t)s->nv + 1, sizeof *s->v);
     ctn_batch_config own = *cfg;
     own.parallel = CTN_PARALLEL_WORLDS, own.parameter_count = 0;
     own.max_halvings =
         0;  // what has to be halved has no derivative, and is no trajectory to go on from: it is not worth its while
+    if (!fits(s, &own, points, err)) return scene_plant_close(s), NULL;
+    const size_t room = (size_t)(knots > points ? knots : points);
+    s->q = calloc(room * (size_t)s->nq + 1, sizeof *s->q), s->v = calloc(room * (size_t)s->nv + 1, sizeof *s->v);
     bool opened = s->q && s->v;
     if (!opened) fail(err, CTN_NO_MEMORY, "not enough memory for %d knots", knots);
     if (opened && accelerations_suffice(model, cfg, s->hold)) {
@@ -263,12 +291,13 @@ void scene_plant_guess(const scene_plant *s, double *U)
 {
     const scene_optimize *const o = &s->scene->optimize;
     const scene_controller *const c = &s->scene->controller;
-    int row = 0;
+    const size_t width = (size_t)c->plan_width;
+    size_t row = 0;
     for (int k = 0; k < s->plant.knots; k++) {
         double *const u = U + (size_t)k * (size_t)s->nu;
         if (c->given) {  // a plan: others are refused
-            while (row + 1 < c->plan_rows && c->plan[(row + 1) * c->plan_width] <= k * s->knot * (1 + 1e-9)) row++;
-            memcpy(u, c->plan + row * c->plan_width + 1, (size_t)s->nu * sizeof *u);
+            while (row + 1 < (size_t)c->plan_rows && c->plan[(row + 1) * width] <= k * s->knot * (1 + 1e-9)) row++;
+            memcpy(u, c->plan + row * width + 1, (size_t)s->nu * sizeof *u);
         } else if (o->guess) memcpy(u, o->guess, (size_t)s->nu * sizeof *u);
         else ctn_model_targets(s->model, u);
     }

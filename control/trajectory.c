@@ -35,10 +35,11 @@ struct trajectory {
 static double cost_besides(const trajectory *t, const double *X, const double *U)
 {
     const added_cost of[] = {t->reward ? reward_cost_added(t->reward) : (added_cost){0}, t->more};
+    const size_t nx = (size_t)(t->nq + t->nv), nu = (size_t)t->nu;
     double sum = 0;
     for (size_t i = 0; i < sizeof of / sizeof *of; i++)
         for (int k = 0; k <= trajectory_knots(t) && of[i].context; k++)
-            of[i].cost(of[i].context, 1, &k, X + k * (t->nq + t->nv), U + (k < trajectory_knots(t) ? k * t->nu : 0), &sum);
+            of[i].cost(of[i].context, 1, &k, X + (size_t)k * nx, U + (k < trajectory_knots(t) ? (size_t)k * nu : 0), &sum);
     return sum;
 }
 
@@ -284,10 +285,10 @@ ctn_status trajectory_write(const trajectory *t, const char *path, ctn_error *er
         for (int j = 0; j < n; j++) fprintf(f.stream, ",K%d_%d", i, j);
     fputc('\n', f.stream);
     for (int k = 0; k <= N; k++) {
-        const int told = k < N ? k : N - 1;
+        const size_t told = (size_t)(k < N ? k : N - 1), nu = (size_t)t->nu;
         fprintf(f.stream, "%.17g", k * trajectory_knot(t));
-        put_numbers(f.stream, U + told * t->nu, t->nu), put_numbers(f.stream, X + k * nx, nx);
-        put_numbers(f.stream, K + told * t->nu * n, t->nu * n);
+        put_numbers(f.stream, U + told * nu, t->nu), put_numbers(f.stream, X + (size_t)k * (size_t)nx, nx);
+        put_numbers(f.stream, K + told * nu * (size_t)n, t->nu * n);
         fputc('\n', f.stream);
     }
     return new_file_close(&f, true, err);

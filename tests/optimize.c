@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #define PENDULUM                                                                                                                 \
     "catena: 1\nlinks: [{name: a, joint: {type: revolute, axis: [0, 1, 0], damping: 0.05}, mass: 1, com: [0, 0, -0.5],\n"        \
@@ -197,6 +198,31 @@ START_TEST(interrupted_between_points)
 }
 END_TEST
 
+/// Where memory ends before the horizon does, that is told before any is taken, with what a knot takes.
+START_TEST(beyond_memory)
+{
+#if !defined __SANITIZE_ADDRESS__  // which takes more to begin with
+    ctn_error err;
+    const struct rlimit limit = {1 << 30, 1 << 30};
+    ctn_scene *const scene = ctn_scene_parse(whole[0], strlen(whole[0]), "optimize", &err);
+    ctn_model *const model = ctn_model_create(scene, &err);
+    ctn_batch_config cfg = ctn_scene_config(scene);
+    cfg.threads = 1;
+    ck_assert(!setrlimit(RLIMIT_AS, &limit));
+    ck_assert_ptr_null(ctn_optimize_create(scene, model, &cfg, 900000 * cfg.dt, NULL, &err));
+    ck_assert_int_eq(err.status, CTN_NO_MEMORY);
+    const char *const at = strstr(err.message, "optimize:8:3: optimize: 900000 knots take about ");
+    double all = 0, each = 0, most = 0;
+    ck_assert_msg(at && sscanf(strstr(at, "about"), "about %lf GB, %lf kB each, and there are %lf GB", &all, &each, &most) == 3,
+                  "%s", err.message);
+    ck_assert(all > most && fabs(most - 1.07) < 0.01);
+    ck_assert_double_eq_tol(all, 0.9 * each, 0.02 * all);
+    ctn_optimize_free(ctn_optimize_create(scene, model, &cfg, 1, NULL, &err));
+    ctn_model_free(model), ctn_scene_free(scene);
+#endif
+}
+END_TEST
+
 START_TEST(refused)
 {
     static const char text[] = "catena: 1\nlinks: [{name: a, joint: revolute, mass: 1, inertia: [1, 1, 1, 0, 0, 0]}]\n";
@@ -219,6 +245,7 @@ int main(void)
     tcase_add_test(c, as_the_command);
     tcase_add_loop_test(c, interrupted, 0, 2);
     tcase_add_test(c, interrupted_between_points);
+    tcase_add_test(c, beyond_memory);
     tcase_add_test(c, refused);
     suite_add_tcase(s, c);
     return run_suite(s);
