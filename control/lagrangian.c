@@ -157,6 +157,12 @@ static void next_round(lagrangian *l, ilqr *solver)
     ilqr_judge_again(solver);
 }
 
+void lagrangian_begin_again(lagrangian *l)
+{
+    l->state = (lagrangian_state){.penalty = l->mu};
+    l->before = INFINITY, l->steps = 0;
+}
+
 ctn_status lagrangian_step(lagrangian *l, ilqr *solver, ctn_error *err)
 {
     if (l->state.stop != ILQR_RUNS) return CTN_OK;

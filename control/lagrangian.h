@@ -46,6 +46,10 @@ added_cost lagrangian_added(lagrangian *l);
 /// An iteration of the solver, and, where these have done what they can, other multipliers. The solver's error.
 ctn_status lagrangian_step(lagrangian *l, ilqr *solver, ctn_error *err);
 
+/// The solver begins with another trajectory, or a plan that has changed: rounds begin anew, with the multipliers and the penalty
+/// that there are.
+void lagrangian_begin_again(lagrangian *l);
+
 /// As of the trajectory that was looked at last: by lagrangian_look, or after a step or restored.
 lagrangian_state lagrangian_get_state(const lagrangian *l);
 void lagrangian_look(lagrangian *l, const double *X, const double *U);

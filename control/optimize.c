@@ -51,6 +51,12 @@ void ctn_optimize_free(ctn_optimize *o)
     free(o);
 }
 
+ctn_status ctn_optimize_set_parameters(ctn_optimize *o, const double *values, ctn_error *err)
+{
+    if (missing(__func__, "optimize", o, err) || missing(__func__, "values", values, err)) return CTN_BAD_ARGUMENT;
+    return trajectory_set_parameters(o->trajectory, values, err);
+}
+
 ctn_status ctn_optimize_step(ctn_optimize *o, ctn_error *err)
 {
     if (missing(__func__, "optimize", o, err)) return CTN_BAD_ARGUMENT;

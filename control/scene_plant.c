@@ -2,6 +2,7 @@
 
 #include "control/accelerations.h"
 #include "control/ilqr.h"
+#include "control/plant_parameters.h"
 #include "dynamics/model.h"
 #include "sim/base/memory.h"
 #include "sim/base/status.h"
@@ -26,6 +27,8 @@ struct scene_plant {
     bool anew;          // the method carries more than q and v from step to step: each knot begins anew
     double *q, *v;      // [knots], or [most]
     const double *u;    // what motors are told in the run in hand
+    double *values;     // [parameter_count], as they are
+    size_t parameters;  // how many
     accelerations *by;  // of plants that are linearised by accelerations; NULL: by their steps
 };
 
@@ -213,7 +216,7 @@ scene_plant *scene_plant_open(const ctn_scene *scene, const ctn_model *model, co
     s->scene = scene, s->model = model;
     s->nq = ctn_model_nq(model), s->nv = ctn_model_nv(model), s->nu = ctn_model_ntarget(model);
     const int knots = knots_of(s, duration, cfg->dt, err);
-    if (!knots) return scene_plant_close(s), NULL;
+    if (!knots || plant_parameters_check(scene, model, cfg, err) != CTN_OK) return scene_plant_close(s), NULL;
     s->anew = ctn_method_is_implicit(cfg->method) || model->rubs || model->nbent || model->nwound;
 
     s->plant = (plant){.knots = knots,
@@ -230,15 +233,18 @@ scene_plant *scene_plant_open(const ctn_scene *scene, const ctn_model *model, co
                        .add = add,
                        .difference = difference};
     ctn_batch_config own = *cfg;
-    own.parallel = CTN_PARALLEL_WORLDS, own.parameter_count = 0;
+    own.parallel = CTN_PARALLEL_WORLDS;
     own.max_halvings =
         0;  // what has to be halved has no derivative, and is no trajectory to go on from: it is not worth its while
     if (!fits(s, &own, points, err)) return scene_plant_close(s), NULL;
     const size_t room = (size_t)(knots > points ? knots : points);
     s->q = calloc(room * (size_t)s->nq + 1, sizeof *s->q), s->v = calloc(room * (size_t)s->nv + 1, sizeof *s->v);
-    bool opened = s->q && s->v;
+    s->parameters = (size_t)cfg->parameter_count, s->values = calloc(s->parameters + 1, sizeof *s->values);
+    bool opened = s->q && s->v && s->values;
     if (!opened) fail(err, CTN_NO_MEMORY, "not enough memory for %d knots", knots);
-    if (opened && accelerations_suffice(model, cfg, s->hold)) {
+    for (int k = 0; k < cfg->parameter_count && opened; k++)
+        opened = ctn_model_parameter(model, cfg->parameters[k], &s->values[k], err) == CTN_OK;
+    if (opened && !s->parameters && accelerations_suffice(model, cfg, s->hold)) {  // which are the model's
         s->plant.linearise = linearise_accelerations;
         opened = (s->by = accelerations_open(model, cfg, knots, motors_of(scene), err));
     }
@@ -251,15 +257,42 @@ scene_plant *scene_plant_open(const ctn_scene *scene, const ctn_model *model, co
     return NULL;
 }
 
+/// The same values for all worlds of tapes.
+static ctn_status set_parameters(ctn_tapes *tapes, size_t worlds, size_t count, const double *values, ctn_error *err)
+{
+    double *const all = malloc(worlds * count * sizeof *all);
+    if (!all) return fail(err, CTN_NO_MEMORY, "not enough memory for parameters of %zu knots", worlds);
+    for (size_t w = 0; w < worlds; w++) memcpy(all + w * count, values, count * sizeof *all);
+    const ctn_status status = ctn_tapes_set_parameters(tapes, all, err);
+    free(all);
+    return status;
+}
+
+ctn_status scene_plant_set_parameters(scene_plant *s, const double *values, ctn_error *err)
+{
+    if (!s->parameters) return fail(err, CTN_BAD_ARGUMENT, "parameters: there are none; list them in the configuration");
+    const struct {
+        ctn_tapes *tapes;
+        int worlds;
+    } all[] = {{s->one, 1}, {s->many, s->plant.most}, {s->all, s->plant.knots}};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) {  // the first one refuses what the others would
+        const ctn_status status = set_parameters(all[k].tapes, (size_t)all[k].worlds, s->parameters, values, err);
+        if (status != CTN_OK) return status;
+    }
+    memcpy(s->values, values, s->parameters * sizeof *values);
+    return CTN_OK;
+}
+
 void scene_plant_close(scene_plant *s)
 {
     if (!s) return;
     ctn_tapes_free(s->one), ctn_tapes_free(s->many), ctn_tapes_free(s->all);
     costs_close(s->costs), accelerations_close(s->by);
-    free(s->q), free(s->v);
+    free(s->q), free(s->v), free(s->values);
     free(s);
 }
 
+const double *scene_plant_parameters(const scene_plant *s) { return s->values; }
 const plant *scene_plant_of(const scene_plant *s) { return &s->plant; }
 costs *scene_plant_costs(const scene_plant *s) { return s->costs; }
 double scene_plant_knot(const scene_plant *s) { return s->knot; }

@@ -16,10 +16,16 @@ typedef struct scene_plant scene_plant;
 
 /// Of a scene with `optimize:` and its model, over `duration` s in knots of the scene's length, in steps of `cfg`. `points`: so
 /// many alpha are played side by side. Scene and model must last. NULL on error: CTN_BAD_SCENE where the scene lacks something,
-/// or a knot is no number of steps; else as ctn_tapes_create.
+/// or a knot is no number of steps; else as
+/// plant_parameters_check (control/plant_parameters.h) and ctn_tapes_create.
 scene_plant *scene_plant_open(const ctn_scene *scene, const ctn_model *model, const ctn_batch_config *cfg, double duration,
                               int points, ctn_error *err);
 void scene_plant_close(scene_plant *s);  // NULL is allowed
+
+/// Parameters of the plant, values [parameter_count] of its configuration's list; at first those of the model. CTN_BAD_ARGUMENT
+/// for values that it cannot have, and without a list: then nothing changes.
+ctn_status scene_plant_set_parameters(scene_plant *s, const double *values, ctn_error *err);
+const double *scene_plant_parameters(const scene_plant *s);
 
 const plant *scene_plant_of(const scene_plant *s);
 costs *scene_plant_costs(const scene_plant *s);

@@ -55,17 +55,37 @@ static void judge(trajectory *t)
     for (int k = 0; k < t->scene->optimize.ncost; k++) t->cost += t->running[k] + t->end[k];
 }
 
-static ctn_status begin(trajectory *t, ctn_error *err)
+/// From the scene's start, with what it guesses, or, again, with what has been found.
+static ctn_status begin(trajectory *t, bool again, ctn_error *err)
 {
-    double *const U = calloc((size_t)trajectory_knots(t) * (size_t)t->nu + 1, sizeof *U);
+    const size_t told = (size_t)trajectory_knots(t) * (size_t)t->nu;
+    double *const U = calloc(told + 1, sizeof *U);
     double *const x0 = calloc((size_t)(t->nq + t->nv) + 1, sizeof *x0);
     ctn_status status = U && x0 ? CTN_OK : fail(err, CTN_NO_MEMORY, "not enough memory for a guess");
     if (status == CTN_OK) {
-        ctn_model_initial_state(t->model, x0, x0 + t->nq), scene_plant_guess(t->plant, U);
+        ctn_model_initial_state(t->model, x0, x0 + t->nq);
+        if (again) memcpy(U, ilqr_controls(t->solver), told * sizeof *U);
+        else scene_plant_guess(t->plant, U);
         status = ilqr_begin(t->solver, x0, U, err);
         if (status == CTN_OK) judge(t);
     }
     free(U), free(x0);
+    return status;
+}
+
+ctn_status trajectory_set_parameters(trajectory *t, const double *values, ctn_error *err)
+{
+    const size_t count = (size_t)t->cfg.parameter_count;
+    double *const old = calloc(count + 1, sizeof *old);
+    if (!old) return fail(err, CTN_NO_MEMORY, "not enough memory for parameters");
+    memcpy(old, scene_plant_parameters(t->plant), count * sizeof *old);
+    ctn_status status = scene_plant_set_parameters(t->plant, values, err);
+    if (status == CTN_OK) {
+        if (t->lagrangian) lagrangian_begin_again(t->lagrangian);
+        status = begin(t, true, err);
+        if (status != CTN_OK && scene_plant_set_parameters(t->plant, old, NULL) == CTN_OK) begin(t, true, NULL);
+    }
+    free(old);
     return status;
 }
 
@@ -113,7 +133,7 @@ trajectory *trajectory_open(const ctn_scene *scene, const ctn_model *model, cons
                                  .lower = bounded ? lower : NULL,
                                  .upper = bounded ? upper : NULL};
         t->solver = ilqr_open(scene_plant_of(t->plant), &own, err);
-        opened = t->solver && begin(t, err) == CTN_OK;
+        opened = t->solver && begin(t, false, err) == CTN_OK;
     }
     free(lower);
     if (opened) return t;

@@ -19,6 +19,11 @@ trajectory *trajectory_open(const ctn_scene *scene, const ctn_model *model, cons
                             const added_cost *more, ctn_error *err);
 void trajectory_close(trajectory *t);  // NULL is allowed
 
+/// Parameters of the plant, as scene_plant_set_parameters (control/scene_plant.h). The controls that were found are rolled out
+/// anew, and iterations begin again from there, with the multipliers of limits. CTN_FROZEN: the plant does not live through that;
+/// then parameters are what they were.
+ctn_status trajectory_set_parameters(trajectory *t, const double *values, ctn_error *err);
+
 /// One iteration; with limits, and other multipliers where these are due.
 ctn_status trajectory_step(trajectory *t, ctn_error *err);
 

@@ -671,6 +671,8 @@ static void optimizations(void)
     POINTER("cfg", ctn_optimize_create, scene, model, NULL, 1, NULL, err);
     const ctn_optimize_cost half = {0};
     POINTER("cost", ctn_optimize_create, scene, model, &cfg, 1, &half, err);
+    const double value = 1;
+    STATUS("optimize", ctn_optimize_set_parameters, NULL, &value, err);
     STATUS("optimize", ctn_optimize_step, NULL, err);
     note("ctn_optimize_get_state");
     ck_assert_int_eq(ctn_optimize_get_state(NULL).iteration, 0);

@@ -102,6 +102,78 @@ START_TEST(as_the_command)
 }
 END_TEST
 
+// ---- parameters
+
+#define HEAVY                                                                                                                    \
+    "catena: 1\nlinks: [{name: a, joint: {type: revolute, axis: [0, 1, 0], damping: 0.4}, mass: 1.5, com: [0, 0, -0.5],\n"       \
+    "  inertia: [0.15, 0.15, 0.15, 0, 0, 0]}]\nmotors: [{joint: a, type: torque, effort: 9}]\nduration: 1\n"                     \
+    "integrator: {method: rk4, dt: 0.02}\noptimize:\n  iterations: 60\n  tolerance: 1e-8\n"
+
+static const ctn_parameter changing[2] = {{CTN_MASS_SCALE, 0}, {CTN_DAMPING, 0}};
+
+static void run_to_the_end(ctn_optimize *o)
+{
+    ctn_error err;
+    for (int k = 0; k < MOST && ctn_optimize_get_state(o).stop == CTN_OPTIMIZE_RUNS; k++)
+        ck_assert_int_eq(ctn_optimize_step(o, &err), CTN_OK);
+    ck_assert_int_eq(ctn_optimize_get_state(o).stop, CTN_OPTIMIZE_OPTIMAL);
+}
+
+static void same_trajectory(const ctn_optimize *a, const ctn_optimize *b)
+{
+    ck_assert_double_eq_tol(ctn_optimize_get_state(a).cost, ctn_optimize_get_state(b).cost, 1e-7);
+    for (int k = 0; k < KNOTS; k++) ck_assert_double_eq_tol(ctn_optimize_controls(a)[k], ctn_optimize_controls(b)[k], 1e-3);
+    for (int k = 0; k <= 2 * KNOTS; k++) ck_assert_double_eq_tol(ctn_optimize_states(a)[k], ctn_optimize_states(b)[k], 1e-5);
+}
+
+/// _i: without limits and with. A heavier pendulum is that of the scene that says so; so is, after it, the lighter one again.
+START_TEST(parameters)
+{
+    static const char *const heavy[] = {HEAVY OTHERS POSTURE, HEAVY LIMITS OTHERS POSTURE};
+    ctn_error err;
+    found light = find(whole[_i], NULL), other = find(heavy[_i], NULL);
+    ctn_batch_config cfg = ctn_scene_config(light.scene);
+    ck_assert_int_eq(ctn_optimize_set_parameters(light.optimize, (const double[]){1, 1}, &err), CTN_BAD_ARGUMENT);
+    cfg.parameters = changing, cfg.parameter_count = 2;
+    ctn_optimize *const o = ctn_optimize_create(light.scene, light.model, &cfg, 1, NULL, &err);
+    ck_assert_msg(o != NULL, "%s", err.message);
+    run_to_the_end(o), same_trajectory(o, light.optimize);
+    ck_assert_int_eq(ctn_optimize_set_parameters(o, (const double[]){1.5, 0.4}, &err), CTN_OK);
+    ck_assert_int_eq(ctn_optimize_get_state(o).iteration, 0);
+    run_to_the_end(o), same_trajectory(o, other.optimize);
+    ck_assert_int_eq(ctn_optimize_set_parameters(o, (const double[]){-1, 0.4}, &err), CTN_BAD_ARGUMENT);
+    ck_assert_int_eq(ctn_optimize_set_parameters(o, (const double[]){1, 1e9}, &err), CTN_FROZEN);  // beyond what rk4 goes through
+    same_trajectory(o, other.optimize);
+    run_to_the_end(o), same_trajectory(o, other.optimize);
+    ck_assert_int_eq(ctn_optimize_set_parameters(o, (const double[]){1, 0.05}, &err), CTN_OK);
+    run_to_the_end(o), same_trajectory(o, light.optimize);
+    ctn_optimize_free(o), drop(&light), drop(&other);
+}
+END_TEST
+
+START_TEST(parameters_refused)
+{
+    static const char com[] = PENDULUM "  cost: [{term: com, target: [0, 0, 1], weight: 1}, {term: control, weight: 1}]\n";
+    const struct {
+        ctn_parameter p;
+        const char *says;
+    } bad[] = {{{CTN_MOTOR_TARGET, 0}, "parameters[0], motor_target, is what is looked for"},
+               {{CTN_TIME_STEP, 0}, "time_step, would change how long a knot is"},
+               {{CTN_MOTOR_EFFORT, 0}, "motor_effort, bounds what motors are told"},
+               {{CTN_MASS_SCALE, 0}, "mass_scale, changes the centre of mass"}};
+    ctn_error err;
+    ctn_scene *const scene = ctn_scene_parse(com, sizeof com - 1, "optimize", &err);
+    ctn_model *const model = ctn_model_create(scene, &err);
+    ctn_batch_config cfg = ctn_scene_config(scene);
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+        cfg.parameters = &bad[k].p, cfg.parameter_count = 1;
+        ck_assert_ptr_null(ctn_optimize_create(scene, model, &cfg, 1, NULL, &err));
+        ck_assert_msg(err.status == CTN_UNAVAILABLE && strstr(err.message, bad[k].says), "%s", err.message);
+    }
+    ctn_model_free(model), ctn_scene_free(scene);
+}
+END_TEST
+
 // ---- interruptions
 
 typedef struct {
@@ -243,6 +315,8 @@ int main(void)
     tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, own_cost, 0, 2);
     tcase_add_test(c, as_the_command);
+    tcase_add_loop_test(c, parameters, 0, 2);
+    tcase_add_test(c, parameters_refused);
     tcase_add_loop_test(c, interrupted, 0, 2);
     tcase_add_test(c, interrupted_between_points);
     tcase_add_test(c, beyond_memory);

@@ -50,10 +50,18 @@ typedef struct ctn_optimize_state {
 /// A trajectory over `duration` s of a scene with `optimize:` and motors, in steps of `cfg`, from which `model` was compiled; both
 /// must outlive it. It begins with the scene's guess, or with the plan that it plays. `cost` may be NULL: none of the program's own;
 /// it is copied. NULL on error: CTN_BAD_SCENE where the scene does not do, CTN_FROZEN for a guess that it does not live through,
+/// CTN_UNAVAILABLE for parameters that are what is looked for, or by which a scene's costs, limits or bounds would be others;
 /// others as ctn_tapes_create (catena/tapes.h).
 CTN_API ctn_optimize *ctn_optimize_create(const ctn_scene *scene, const ctn_model *model, const ctn_batch_config *cfg,
                                           double duration, const ctn_optimize_cost *cost, ctn_error *err);
 CTN_API void ctn_optimize_free(ctn_optimize *optimize);  // NULL is allowed
+
+/// Parameters of what is steered, values [cfg->parameter_count], in the order of cfg->parameters; before the first call those of the
+/// model. What motors are told is rolled out anew, and iterations begin again from there, at 0, with the multipliers of limits that
+/// were found: trajectories of many masses one after another. CTN_BAD_ARGUMENT for values that it cannot have, and without a list;
+/// CTN_FROZEN: it does not live through that. Parameters and trajectory are then what they were. CTN_INTERRUPTED: call it again
+/// before others.
+CTN_API ctn_status ctn_optimize_set_parameters(ctn_optimize *optimize, const double *values, ctn_error *err);
 
 /// One iteration; nothing, where it is over. CTN_UNAVAILABLE: a step has no derivative; CTN_INTERRUPTED if cfg->interrupt ended it,
 /// after which it can be called again.
