@@ -14,11 +14,11 @@ enum { MOST_ROUNDS = 100, LAGRANGIAN_NUMBERS = 5 };
 struct lagrangian {
     const plant *plant;
     const plant_limits *limits;
-    double tolerance;  // of limits
-    double mu;
-    double before;  // how far limits were missed, or multipliers off, when the last round ended
-    double now;     // likewise of what was looked at
-    int steps;      // that were taken in this round
+    double tolerance;    // of limits
+    double mu, penalty;  // now, and at first
+    double before;       // how far limits were missed, or multipliers off, when the last round ended
+    double now;          // likewise of what was looked at
+    int steps;           // that were taken in this round
     lagrangian_state state;
     double *lambda;  // [knots + 1][rows]
     double *c, *J;   // of a group: [LIMIT_GROUP][rows], [LIMIT_GROUP][rows][n + m]
@@ -30,7 +30,7 @@ lagrangian *lagrangian_open(const plant *plant, const plant_limits *limits, doub
     const size_t rows = (size_t)limits->rows, width = (size_t)(plant->n + plant->m);
     lagrangian *const l = calloc(1, sizeof *l);
     if (!l) return fail(err, CTN_NO_MEMORY, "not enough memory for limits"), NULL;
-    *l = (lagrangian){.plant = plant, .limits = limits, .tolerance = tolerance, .mu = penalty};
+    *l = (lagrangian){.plant = plant, .limits = limits, .tolerance = tolerance, .mu = penalty, .penalty = penalty};
     l->before = INFINITY, l->state.penalty = penalty;
     l->lambda = calloc(((size_t)plant->knots + 1) * rows + 1, sizeof *l->lambda);
     l->c = calloc(LIMIT_GROUP * rows + 1, sizeof *l->c), l->J = calloc(LIMIT_GROUP * rows * width + 1, sizeof *l->J);
@@ -157,10 +157,46 @@ static void next_round(lagrangian *l, ilqr *solver)
     ilqr_judge_again(solver);
 }
 
+void lagrangian_begin(lagrangian *l)
+{
+    memset(l->lambda, 0, ((size_t)l->plant->knots + 1) * (size_t)l->limits->rows * sizeof *l->lambda);
+    l->mu = l->penalty;
+    lagrangian_begin_again(l);
+}
+
 void lagrangian_begin_again(lagrangian *l)
 {
     l->state = (lagrangian_state){.penalty = l->mu};
     l->before = INFINITY, l->steps = 0;
+}
+
+void lagrangian_shift(lagrangian *l)
+{
+    const size_t N = (size_t)l->plant->knots, rows = (size_t)l->limits->rows, all = (N + 1) * rows;
+    memmove(l->lambda, l->lambda + rows, N * rows * sizeof *l->lambda);
+    for (size_t i = 0; i < rows; i++) {  // controls end a knot before states do
+        const bool ends = isfinite(l->limits->lower[N * rows + i]) || isfinite(l->limits->upper[N * rows + i]);
+        if (!ends && N > 1 && l->lambda[(N - 1) * rows + i] == 0) l->lambda[(N - 1) * rows + i] = l->lambda[(N - 2) * rows + i];
+    }
+    for (size_t k = 0; k < all; k++)  // of a window that has passed, or of the end
+        if (isinf(l->limits->lower[k]) && isinf(l->limits->upper[k])) l->lambda[k] = 0;
+    lagrangian_begin_again(l);
+}
+
+void lagrangian_follow(lagrangian *l, const ilqr *solver)
+{
+    if (l->steps && l->state.stop != ILQR_OPTIMAL && ilqr_get_state(solver).gradient <= NEARLY_ENOUGH)
+        look(l, ilqr_states(solver), ilqr_controls(solver), true);
+    l->steps = 0;
+}
+
+double lagrangian_cost(lagrangian *l, const double *X, const double *U)
+{
+    const plant *const p = l->plant;
+    double sum = 0;
+    for (int k = 0; k <= p->knots; k++)  // at the end u counts for nothing
+        add_cost(l, 1, &k, X + (size_t)k * (size_t)p->nx, U + (k < p->knots ? (size_t)k * (size_t)p->m : 0), &sum);
+    return sum;
 }
 
 ctn_status lagrangian_step(lagrangian *l, ilqr *solver, ctn_error *err)
@@ -190,7 +226,7 @@ const double *lagrangian_multipliers(const lagrangian *l) { return l->lambda; }
 double lagrangian_row(const lagrangian *l, int i, int *active)
 {
     *active = 0;
-    for (int k = 0; k <= l->plant->knots; k++) *active += l->lambda[k * l->limits->rows + i] != 0;
+    for (int k = 0; k <= l->plant->knots; k++) *active += l->lambda[(size_t)k * (size_t)l->limits->rows + (size_t)i] != 0;
     return l->missed[i];
 }
 

@@ -46,9 +46,22 @@ added_cost lagrangian_added(lagrangian *l);
 /// An iteration of the solver, and, where these have done what they can, other multipliers. The solver's error.
 ctn_status lagrangian_step(lagrangian *l, ilqr *solver, ctn_error *err);
 
-/// The solver begins with another trajectory, or a plan that has changed: rounds begin anew, with the multipliers and the penalty
-/// that there are.
+/// The solver begins with another trajectory: without multipliers, with the penalty at first.
+void lagrangian_begin(lagrangian *l);
+
+/// Likewise, or with a plant that has changed, but with the multipliers and the penalty that there are.
 void lagrangian_begin_again(lagrangian *l);
+
+/// The horizon has moved on by a knot, and `limits` are those of its knots now: multipliers move to the front, the last one is
+/// repeated, and rounds begin anew.
+void lagrangian_shift(lagrangian *l);
+
+/// Multipliers as after a round, of where the solver has come to in this one, where its gradient is below 0.1: for plans that
+/// have few iterations each.
+void lagrangian_follow(lagrangian *l, const ilqr *solver);
+
+/// What limits add to the cost of a trajectory.
+double lagrangian_cost(lagrangian *l, const double *X, const double *U);
 
 /// As of the trajectory that was looked at last: by lagrangian_look, or after a step or restored.
 lagrangian_state lagrangian_get_state(const lagrangian *l);

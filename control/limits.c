@@ -13,6 +13,8 @@ struct limits {
     scene_cost *terms;  // [nlimit], what its limits are of
     costs *residuals;
     int knots, squares, width;
+    double knot, begin;  // s: of a knot, and where the horizon begins
+    bool stands;         // all knots are then
     plant_limits rows;
     double *memory, *lower, *upper, *weight;
     double *r, *J, *c;  // [LIMIT_GROUP][squares], [LIMIT_GROUP][squares][n + nu]; [rows] of a point
@@ -54,37 +56,56 @@ static void evaluate(void *context, int count, const double *x, const double *u,
         }
 }
 
-/// Whether limit t counts at a knot.
-static bool counts(const limits *l, const scene_limit *t, int knot, double length)
+/// Whether limit t, which is not of the end, counts at a time: a knot belongs to a window that it misses by a millionth of it.
+static bool counts_at(const limits *l, const scene_limit *t, double time)
 {
-    const double time = length * (knot + 1e-6);  // a knot belongs to a window that it misses by a millionth of it
-    if (t->of.term == COST_CONTROL ? knot == l->knots : knot == 0) return false;
-    return t->end ? knot == l->knots : time >= t->of.from && time <= t->of.to + 2e-6 * length;
+    return time + 1e-6 * l->knot >= t->of.from && time - 1e-6 * l->knot <= t->of.to;
 }
 
-/// Bounds of all knots; false: a limit counts at none.
-static bool spread(limits *l, double length, ctn_error *err)
+/// Whether limit t counts at a knot.
+static bool counts(const limits *l, const scene_limit *t, int knot)
+{
+    if (t->of.term == COST_CONTROL ? knot == l->knots : knot == 0) return false;
+    return t->end ? knot == l->knots : counts_at(l, t, l->begin + (l->stands ? 0 : l->knot * knot));
+}
+
+/// Bounds of all knots.
+static void spread(limits *l)
 {
     const scene_optimize *const o = &l->scene->optimize;
     const int rows = l->rows.rows;
     for (int k = 0, row = 0; k < o->nlimit; row += o->limits[k++].count) {
         const scene_limit *const t = &o->limits[k];
-        bool any = false;
-        for (int i = 0; i < t->count; i++) l->weight[row + i] = t->end ? 1 : length;
-        for (int knot = 0; knot <= l->knots; knot++)
+        for (int i = 0; i < t->count; i++) l->weight[row + i] = t->end ? 1 : l->knot;
+        for (int knot = 0; knot <= l->knots; knot++) {
+            const bool here = counts(l, t, knot);
             for (int i = 0; i < t->count; i++) {
-                const bool here = counts(l, t, knot, length);
-                l->lower[knot * rows + row + i] = here ? t->lower[i] : -INFINITY;
-                l->upper[knot * rows + row + i] = here ? t->upper[i] : INFINITY;
-                any = any || here;
+                const size_t at = (size_t)knot * (size_t)rows + (size_t)(row + i);
+                l->lower[at] = here ? t->lower[i] : -INFINITY, l->upper[at] = here ? t->upper[i] : INFINITY;
             }
+        }
+    }
+}
+
+void limits_begin(limits *l, double time, bool stands)
+{
+    if (time == l->begin && stands == l->stands) return;
+    l->begin = time, l->stands = stands;
+    spread(l);
+}
+
+ctn_status limits_check(const limits *l, ctn_error *err)
+{
+    const scene_optimize *const o = &l->scene->optimize;
+    for (int k = 0; k < o->nlimit; k++) {
+        bool any = false;
+        for (int knot = 0; knot <= l->knots && !any; knot++) any = counts(l, &o->limits[k], knot);
         if (!any)
             return fail_at(err, CTN_BAD_SCENE, l->scene->path, o->at.line, o->at.column, "optimize",
-                           "a limit from %g to %g s counts at no knot, which are %g s apart, up to %g s", t->of.from, t->of.to,
-                           length, length * l->knots),
-                   false;
+                           "a limit from %g to %g s counts at no knot, which are %g s apart, up to %g s", o->limits[k].of.from,
+                           o->limits[k].of.to, l->knot, l->knot * l->knots);
     }
-    return true;
+    return CTN_OK;
 }
 
 limits *limits_open(const ctn_scene *scene, const ctn_model *model, int knots, double knot, ctn_error *err)
@@ -92,7 +113,7 @@ limits *limits_open(const ctn_scene *scene, const ctn_model *model, int knots, d
     const scene_optimize *const o = &scene->optimize;
     limits *const l = calloc(1, sizeof *l);
     if (!l) return fail(err, CTN_NO_MEMORY, "not enough memory for limits"), NULL;
-    l->scene = scene, l->knots = knots;
+    l->scene = scene, l->knots = knots, l->knot = knot;
     l->width = 2 * ctn_model_nv(model) + ctn_model_ntarget(model);
     l->terms = calloc((size_t)o->nlimit + 1, sizeof *l->terms);
     size_t rows = 0, squares = 0;
@@ -111,9 +132,9 @@ limits *limits_open(const ctn_scene *scene, const ctn_model *model, int knots, d
     l->J = l->r + LIMIT_GROUP * squares;
     l->rows = (plant_limits){(int)rows, l->lower, l->upper, l->weight, l, evaluate};
     l->residuals = costs_open((cost_terms){.term = l->terms, .count = o->nlimit}, model, LIMIT_GROUP - 1, knot, err);
-    if (l->residuals && spread(l, knot, err)) return l;
-    limits_close(l);
-    return NULL;
+    if (!l->residuals) return limits_close(l), NULL;
+    spread(l);
+    return l;
 }
 
 void limits_close(limits *l)
@@ -134,12 +155,24 @@ int limits_rows(const limits *l, int k, int *first)
 
 double limits_missed(limits *l, int k, bool between, const double *x, const double *u)
 {
-    const int rows = l->rows.rows;
+    const size_t rows = (size_t)l->rows.rows;
     double most = 0;
     evaluate(l, 1, x, u, l->c, NULL);
-    for (int i = 0; i < rows; i++) {
-        const int a = k * rows + i, b = between ? a + rows : a;
+    for (size_t i = 0; i < rows; i++) {
+        const size_t a = (size_t)k * rows + i, b = between ? a + rows : a;
         most = fmax(most, fmax(fmin(l->lower[a], l->lower[b]) - l->c[i], l->c[i] - fmax(l->upper[a], l->upper[b])));
     }
+    return most;
+}
+
+double limits_missed_at(limits *l, int k, double time, const double *x, const double *u)
+{
+    const scene_limit *const t = &l->scene->optimize.limits[k];
+    int first;
+    double most = 0;
+    limits_rows(l, k, &first);
+    if (t->end || !counts_at(l, t, time)) return 0;
+    evaluate(l, 1, x, u, l->c, NULL);
+    for (int i = 0; i < t->count; i++) most = fmax(most, fmax(t->lower[i] - l->c[first + i], l->c[first + i] - t->upper[i]));
     return most;
 }

@@ -1,6 +1,8 @@
 #include "control/mpc.h"
 
-#include "control/ilqr.h"
+#include "control/lagrangian.h"
+#include "control/limits.h"
+#include "control/reward_cost.h"
 #include "control/sampling.h"
 #include "control/scene_plant.h"
 #include "sim/base/clock.h"
@@ -17,23 +19,28 @@ struct mpc {
     scene_plant *plan;
     ilqr *solver;                 // or
     sampling *sampler;            // by the planner
+    limits *limits;               // of the scene; NULL: none
+    lagrangian *lagrangian;       // which keeps them
+    reward_cost *reward;          // NULL: none
     int first;                    // iterations of first plans
     int nv, nu, ncost, followed;  // knots since the time of costs began
     bool bounded;
     double *squares, *most;  // [ncost] of distances in these
-    double *guess;           // [knots][nu]
-    double origin;           // s, at which knot 0 would have begun
+    int nlimit;
+    double *missed;  // [nlimit]
+    double *guess;   // [knots][nu]
+    double origin;   // s, at which knot 0 would have begun
     double *next, *dx, *lower, *upper, *noise, *memory;
     mpc_state state;
 };
 
 static bool open_room(mpc *m, size_t nx)
 {
-    const size_t nu = (size_t)m->nu, ncost = (size_t)m->ncost;
-    m->memory = calloc(nx + 2 * (size_t)m->nv + 3 * nu + 2 * ncost + 1, sizeof *m->memory);
+    const size_t nu = (size_t)m->nu, ncost = (size_t)m->ncost, dx = 2 * (size_t)m->nv;
+    m->memory = calloc(nx + dx + 3 * nu + 2 * ncost + (size_t)m->nlimit + 1, sizeof *m->memory);
     if (!m->memory) return false;
-    m->next = m->memory, m->dx = m->next + nx, m->lower = m->dx + 2 * m->nv, m->upper = m->lower + nu, m->noise = m->upper + nu;
-    m->squares = m->noise + nu, m->most = m->squares + ncost;
+    m->next = m->memory, m->dx = m->next + nx, m->lower = m->dx + dx, m->upper = m->lower + nu, m->noise = m->upper + nu;
+    m->squares = m->noise + nu, m->most = m->squares + ncost, m->missed = m->most + ncost;
     return true;
 }
 
@@ -69,8 +76,29 @@ static ctn_status open_solver(mpc *m, const scene_optimize *o, ctn_error *err)
     return m->solver ? CTN_OK : CTN_NO_MEMORY;
 }
 
+/// What counts besides costs: limits, and what is earned.
+static bool open_others(mpc *m, const ctn_scene *scene, const ctn_model *model, ctn_error *err)
+{
+    const scene_optimize *const o = &scene->optimize;
+    const plant *const p = scene_plant_of(m->plan);
+    if (m->nlimit) {
+        m->limits = limits_open(scene, model, p->knots, scene_plant_knot(m->plan), err);
+        if (!m->limits) return false;
+        m->lagrangian = lagrangian_open(p, limits_of(m->limits), o->limit_tolerance, o->penalty, err);
+        if (!m->lagrangian) return false;
+        scene_plant_add(m->plan, lagrangian_added(m->lagrangian));
+    }
+    if (o->reward > 0) {
+        m->reward = reward_cost_open(scene, model, p->knots, scene_plant_knot(m->plan), err);
+        if (!m->reward) return false;
+        scene_plant_add(m->plan, reward_cost_added(m->reward));
+    }
+    return true;
+}
+
 static ctn_status begin(mpc *m, const double *x0, const double *U, ctn_error *err)
 {
+    if (m->lagrangian) lagrangian_begin(m->lagrangian);
     if (m->solver) return ilqr_begin(m->solver, x0, U, err);
     sampling_begin(m->sampler, x0, U);
     return CTN_OK;
@@ -78,6 +106,7 @@ static ctn_status begin(mpc *m, const double *x0, const double *U, ctn_error *er
 
 static ctn_status shift(mpc *m, const double *x0, ctn_error *err)
 {
+    if (m->lagrangian) lagrangian_shift(m->lagrangian);
     if (m->solver) return ilqr_shift(m->solver, x0, err);
     sampling_shift(m->sampler, x0);
     return CTN_OK;
@@ -87,15 +116,34 @@ static ctn_status shift(mpc *m, const double *x0, ctn_error *err)
 static bool improve(mpc *m, ctn_status *status, ctn_error *err)
 {
     if (!m->solver) return (*status = sampling_step(m->sampler, err)) == CTN_OK;
-    *status = ilqr_step(m->solver, err);
-    return *status == CTN_OK && ilqr_get_state(m->solver).stop == ILQR_RUNS;
+    *status = m->lagrangian ? lagrangian_step(m->lagrangian, m->solver, err) : ilqr_step(m->solver, err);
+    const ilqr_stop stop = m->lagrangian ? lagrangian_get_state(m->lagrangian).stop : ilqr_get_state(m->solver).stop;
+    return *status == CTN_OK && stop == ILQR_RUNS;
 }
 
-/// Costs are those of a horizon that begins at `time`.
+/// The time of costs, which may wait.
+static double time_of(const mpc *m, double time) { return isinf(m->state.started) ? 0 : time - m->state.started; }
+
+/// Costs are those of a horizon that begins at `time`, and so are limits and what is earned.
 static void look_from(mpc *m, double time)
 {
     const bool waits = isinf(m->state.started);
-    costs_begin(scene_plant_costs(m->plan), waits ? 0 : time - m->state.started, waits);
+    const double from = time_of(m, time);
+    costs_begin(scene_plant_costs(m->plan), from, waits);
+    if (m->limits) limits_begin(m->limits, from, waits);
+    if (m->reward) reward_cost_begin(m->reward, from, waits);
+}
+
+/// What the plan is told to cost, and how it keeps to limits.
+static void judge(mpc *m)
+{
+    m->state.planned = m->solver ? ilqr_get_state(m->solver).cost : sampling_get_state(m->sampler).cost;
+    m->state.iterations = m->solver ? ilqr_get_state(m->solver).iteration : sampling_get_state(m->sampler).round;
+    if (!m->lagrangian) return;
+    const double *const X = ilqr_states(m->solver), *const U = ilqr_controls(m->solver);
+    if (!m->state.iterations) lagrangian_look(m->lagrangian, X, U);
+    m->state.planned -= lagrangian_cost(m->lagrangian, X, U);
+    m->state.violation = lagrangian_get_state(m->lagrangian).violation;
 }
 
 void mpc_go_to(mpc *m, double time)
@@ -112,6 +160,7 @@ ctn_status mpc_begin(mpc *m, const double *x, double time, ctn_error *err)
     ctn_status status = begin(m, x, m->guess, err);
     for (int k = 0; k < m->first && status == CTN_OK; k++)
         if (!improve(m, &status, err)) break;
+    if (status == CTN_OK) judge(m);
     return status;
 }
 
@@ -135,17 +184,14 @@ mpc *mpc_open(const ctn_scene *scene, const ctn_model *model, const ctn_batch_co
     mpc *const m = calloc(1, sizeof *m);
     if (!m) return fail(err, CTN_NO_MEMORY, "not enough memory for a plan"), NULL;
     m->how = *how, m->nv = ctn_model_nv(model), m->nu = ctn_model_ntarget(model), m->ncost = scene->optimize.ncost;
+    m->nlimit = scene->optimize.nlimit;
     const int points = how->planner == PLANNER_ILQR ? scene->optimize.alphas : how->samples;
-    const bool limited = scene->optimize.nlimit;
-    if (limited)
+    const bool keeps = !m->nlimit || how->planner == PLANNER_ILQR;
+    if (!keeps)
         fail_at(err, CTN_BAD_SCENE, scene->path, scene->optimize.at.line, scene->optimize.at.column, "optimize.limits",
-                "are kept by catena optimize alone; a plan that is made anew has too few iterations to find their multipliers: "
-                "write them as costs");
-    const bool earns = !limited && scene->optimize.reward > 0;
-    if (earns)
-        fail_at(err, CTN_BAD_SCENE, scene->path, scene->optimize.at.line, scene->optimize.at.column, "optimize.reward",
-                "counts in catena optimize alone in this version; write it as costs");
-    bool opened = !limited && !earns && (m->plan = scene_plant_open(scene, model, cfg, how->horizon, points, err));
+                "are kept by the planner ilqr alone, as samples have no multipliers; take it, or write them as costs");
+    bool opened =
+        keeps && (m->plan = scene_plant_open(scene, model, cfg, how->horizon, points, err)) && open_others(m, scene, model, err);
     if (opened && !open_room(m, (size_t)scene_plant_of(m->plan)->nx))
         opened = false, fail(err, CTN_NO_MEMORY, "not enough memory for a plan");
     const double knot = opened ? scene_plant_knot(m->plan) : 1;
@@ -163,6 +209,7 @@ void mpc_close(mpc *m)
 {
     if (!m) return;
     ilqr_close(m->solver), sampling_close(m->sampler), scene_plant_close(m->plan);
+    lagrangian_close(m->lagrangian), limits_close(m->limits), reward_cost_close(m->reward);
     free(m->memory), free(m->guess), free(m);
 }
 
@@ -182,6 +229,25 @@ static void note_distances(mpc *m, const double *x)
     m->followed++;
     for (int k = 0; k < m->ncost; k++)
         if (costs_distance(c, k, x, &far, &rate)) m->squares[k] += far * far, m->most[k] = fmax(m->most[k], far);
+}
+
+/// How limits are kept where the plant is, and by what it is told there.
+static void note_limits(mpc *m, const double *x, const double *u)
+{
+    for (int k = 0; k < m->nlimit && m->state.knot; k++)
+        m->missed[k] = fmax(m->missed[k], limits_missed_at(m->limits, k, time_of(m, m->state.time), x, u));
+}
+
+/// What x, u cost where the horizon begins, but for what limits add.
+static double cost_now(mpc *m, const double *x, const double *u)
+{
+    const int now = 0;
+    double cost;
+    costs_cost(scene_plant_costs(m->plan), 1, &now, x, u, &cost);
+    if (!m->reward) return cost;
+    const added_cost earned = reward_cost_added(m->reward);
+    earned.cost(earned.context, 1, &now, x, u, &cost);
+    return cost;
 }
 
 /// What the plan has for where the plant is.
@@ -214,25 +280,22 @@ static ctn_status plan_next(mpc *m, const double *x, const double *u, ctn_error 
         longest = fmax(longest, after - last), last = after;
     }
     if (status == CTN_OK && m->sampler && !sampling_get_state(m->sampler).round) status = sampling_judge(m->sampler, err);
+    if (status == CTN_OK) judge(m);
+    if (status == CTN_OK && m->lagrangian) lagrangian_follow(m->lagrangian, m->solver);
     m->state.seconds = clock_now() - began;
     return status;
 }
 
 ctn_status mpc_step(mpc *m, const double *x, double *u, ctn_error *err)
 {
-    costs *const c = scene_plant_costs(m->plan);
-    const int now = 0;
-    double cost;
     note_distances(m, x);
-    decide(m, x, u);
-    costs_cost(c, 1, &now, x, u, &cost);
+    decide(m, x, u), note_limits(m, x, u);
+    const double cost = cost_now(m, x, u);
     const double after = m->origin + (m->state.knot + 1) * m->state.length;
     look_from(m, after);
     const ctn_status status = plan_next(m, x, u, err);
     if (status != CTN_OK) return status;
     m->state.knot++, m->state.time = after, m->state.cost += cost;
-    m->state.planned = m->solver ? ilqr_get_state(m->solver).cost : sampling_get_state(m->sampler).cost;
-    m->state.iterations = m->solver ? ilqr_get_state(m->solver).iteration : sampling_get_state(m->sampler).round;
     return CTN_OK;
 }
 
@@ -243,3 +306,5 @@ bool mpc_distance(const mpc *m, int k, double *rms, double *most)
     *rms = m->followed ? sqrt(m->squares[k] / m->followed) : 0, *most = m->most[k];
     return m->most[k] > 0;
 }
+
+double mpc_missed(const mpc *m, int k) { return m->missed[k]; }

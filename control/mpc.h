@@ -6,6 +6,9 @@
 /// has the length of a knot to be made in. Plans are made by iterative LQR (control/ilqr.h), or by samples (control/sampling.h).
 /// Targets and windows of costs are those of the time at which a knot will be. A fixed number of iterations has the same bits
 /// everywhere; a deadline has not.
+///
+/// Limits of the scene are kept by iterative LQR, with the multipliers of the last plan, moved on by a knot as well, and another
+/// round of them after the iterations of each plan (control/lagrangian.h).
 #ifndef CATENA_CONTROL_MPC_H
 #define CATENA_CONTROL_MPC_H
 
@@ -38,7 +41,8 @@ typedef struct mpc_state {
     int knot;             // told
     double time, length;  // s, when they are over; of a knot
     double cost;          // of the plant's own way up to now, over time
-    double planned;       // what the plan from here on costs
+    double planned;       // what the plan from here on costs, without what limits add
+    double violation;     // the most that it misses limits by, in their units; without limits 0
     double seconds;       // that making the last plan took
     int iterations;       // of it
     double started;       // s, when the time of costs began; infinite: it has not yet
@@ -49,5 +53,8 @@ mpc_state mpc_get_state(const mpc *m);
 /// How far the plant was from the target of term k of the costs, m or rad, since the time of costs began: root of the mean of
 /// squares over knots, and at most. false: it follows none (costs_distance), or time has not begun.
 bool mpc_distance(const mpc *m, int k, double *rms, double *most);
+
+/// The most that the plant has missed limit k of the scene by, in its units, where knots began, the first one left out.
+double mpc_missed(const mpc *m, int k);
 
 #endif

@@ -12,8 +12,9 @@ enum { AT_ONCE = 16 };  // points
 struct reward_cost {
     reward *over_time, *end;  // of AT_ONCE worlds, of terms over time and of those of the end; NULL: there are no such terms
     int knots, nq, nv, nu;
-    double knot, weight;
-    double *q0, *v0;  // [AT_ONCE][..], where episodes begin
+    double knot, weight, begin;  // s; where the horizon begins
+    bool stands;                 // all knots are then
+    double *q0, *v0;             // [AT_ONCE][..], where episodes begin
     double *q, *v, *u, *time, *total, *by_q, *by_v, *by_u, *memory;
     int *which;  // [AT_ONCE] points in hand
 };
@@ -87,6 +88,8 @@ void reward_cost_close(reward_cost *r)
     free(r);
 }
 
+void reward_cost_begin(reward_cost *r, double time, bool stands) { r->begin = time, r->stands = stands; }
+
 /// Up to AT_ONCE points from `from` on that are of the part: how many, in r->which; *from: what comes after them.
 static int take(reward_cost *r, bool end, int *from, int count, const int *knot, const double *x, const double *u)
 {
@@ -99,7 +102,7 @@ static int take(reward_cost *r, bool end, int *from, int count, const int *knot,
         memcpy(r->q + to * nq, x + i * (nq + nv), nq * sizeof *x);
         memcpy(r->v + to * nv, x + i * (nq + nv) + nq, nv * sizeof *x);
         if (!end) memcpy(r->u + to * nu, u + i * nu, nu * sizeof *u);
-        r->time[w] = r->knot * (knot[i] + !end);
+        r->time[w] = r->begin + r->knot * ((r->stands ? 0 : knot[i]) + !end);
     }
     if (!n) return 0;
     reward *const own = end ? r->end : r->over_time;

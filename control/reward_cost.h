@@ -17,6 +17,9 @@ typedef struct reward_cost reward_cost;
 reward_cost *reward_cost_open(const ctn_scene *scene, const ctn_model *model, int knots, double knot, ctn_error *err);
 void reward_cost_close(reward_cost *r);  // NULL is allowed
 
+/// The horizon begins at `time`, s, of windows, where it is 0 at first; stands: all of its knots are then.
+void reward_cost_begin(reward_cost *r, double time, bool stands);
+
 added_cost reward_cost_added(reward_cost *r);
 
 #endif

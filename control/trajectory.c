@@ -95,7 +95,7 @@ static bool open_limits(trajectory *t, ctn_error *err)
     const plant *const p = scene_plant_of(t->plant);
     if (!o->nlimit) return true;
     t->limits = limits_open(t->scene, t->model, p->knots, scene_plant_knot(t->plant), err);
-    if (!t->limits) return false;
+    if (!t->limits || limits_check(t->limits, err) != CTN_OK) return false;
     t->lagrangian = lagrangian_open(p, limits_of(t->limits), o->limit_tolerance, o->penalty, err);
     if (!t->lagrangian) return false;
     scene_plant_add(t->plant, lagrangian_added(t->lagrangian));

@@ -173,6 +173,70 @@ START_TEST(records_by_a_deadline)
 }
 END_TEST
 
+/// The largest |q0| of a table's rows.
+static double farthest(const char *path)
+{
+    char *const text = slurp(path, NULL);
+    double x[ROW], most = 0;
+    int rows = 0;
+    for (char *line = strchr(text, '\n'); line && line[1]; line = strchr(line + 1, '\n'), rows++) {
+        ck_assert_int_eq(line_of(line + 1, x, ROW), ROW);
+        most = fmax(most, fabs(x[2]));
+    }
+    ck_assert_int_gt(rows, 100);
+    free(text);
+    return most;
+}
+
+#define LIGHT_COSTS                                                                                                              \
+    "optimize:\n  guess: 0.1\n  iterations: 300\n  knot: 0.02\n  cost:\n"                                                        \
+    "    - {term: posture, weight: 0.1, end: 100, target: [0, 3.141592653589793]}\n"                                             \
+    "    - {term: velocity, weight: 0.01, end: 20}\n    - {term: control, weight: 0.01}\n"
+#define RAIL "  limits: [{term: posture, joints: [cart], within: [-0.4, 0.4]}]\n"
+
+/// With limits a cart stays on its rail of 0.8 m where without it leaves it; also with another plant, nearly; the same bits for
+/// threads.
+START_TEST(keeps_its_rail)
+{
+    enter_scratch();
+    spit("free.yaml", CART("1", "0.2", "rk4", "0.02") LIGHT_COSTS);
+    spit("rail.yaml", CART("1", "0.2", "rk4", "0.02") LIGHT_COSTS RAIL);
+    spit("heavy.yaml", CART("1.1", "0.22", "radau", "0.005"));
+    const struct {
+        const char *scene, *plant, *threads, *out;
+        double least, most;  // of how far it goes
+    } runs[] = {{"free.yaml", "free.yaml", "1", "free.csv", 0.6, 9},
+                {"rail.yaml", "rail.yaml", "1", "rail.csv", 0.39, 0.4001},
+                {"rail.yaml", "heavy.yaml", "1", "heavy.csv", 0.39, 0.41},
+                {"rail.yaml", "heavy.yaml", "2", "again.csv", 0.39, 0.41}};
+    for (size_t k = 0; k < sizeof runs / sizeof *runs; k++) {
+        outcome o = catena("mpc", runs[k].scene, "--plant", runs[k].plant, "--horizon", "3", "--duration", "4", "--out",
+                           runs[k].out, "--threads", runs[k].threads);
+        ck_assert_msg(o.status == 0 && !*o.err, "%s%s", o.out, o.err);
+        const double most = farthest(runs[k].out);
+        ck_assert_msg(most > runs[k].least && most < runs[k].most, "%s: %g m\n%s", runs[k].out, most, o.out);
+        double told;
+        const char *const line = strstr(o.out, "  posture     missed by ");
+        ck_assert((k > 0) == (line != NULL));
+        if (line) {
+            ck_assert_int_eq(sscanf(line, "  posture missed by %lf at most", &told), 1);
+            ck_assert_double_eq_tol(told, fmax(most - 0.4, 0), 0.06 * fmax(most - 0.4, 1e-9));
+        }
+        outcome_free(&o);
+        stands(runs[k].out, 1);
+    }
+    double a[ROW], b[ROW];
+    last_row("heavy.csv", a), last_row("again.csv", b);
+    ck_assert(!memcmp(a, b, (ROW - 1) * sizeof *a));
+    spit("away.yaml",
+         CART("1", "0.2", "rk4", "0.02") LIGHT_COSTS "  limits: [{term: posture, joints: [cart], within: [0.3, 0.4]}]\n");
+    outcome o = catena("mpc", "away.yaml", "--horizon", "0.4", "--duration", "0.1", "--out", "away.csv");
+    ck_assert_msg(o.status == 0 && strstr(o.err, "warning: the first plan misses limits by up to 0.3, "), "%s%s", o.out, o.err);
+    outcome_free(&o);
+    leave_scratch();
+}
+END_TEST
+
 START_TEST(refused)
 {
     enter_scratch();
@@ -180,7 +244,8 @@ START_TEST(refused)
     spit("free.yaml", CART("1", "0.2", "rk4", "0.02") COSTS "  mpc: {planner: sampling}\n");
     spit("waits.yaml", CART("1", "0.2", "rk4", "0.02") COSTS "  mpc: {starts: {within: 1, slower: 1}}\n");
     spit("earns.yaml", CART("1", "0.2", "rk4", "0.02") COSTS "  reward: 1\n");
-    spit("limits.yaml", CART("1", "0.2", "rk4", "0.02") COSTS "  limits: [{term: posture, joints: [cart], within: [-1, 1]}]\n");
+    spit("limits.yaml", CART("1", "0.2", "rk4", "0.02") COSTS "  limits: [{term: posture, joints: [cart], within: [-1, 1]}]\n"
+                                                              "  mpc: {planner: mppi}\n");
     spit("other.yaml", "catena: 1\nlinks: [{name: a, joint: revolute, mass: 1, inertia: [1, 1, 1, 0, 0, 0]}]\n"
                        "motors: [{joint: a, type: torque}]\n");
     spit("coarse.yaml", CART("1", "0.2", "rk4", "0.03"));
@@ -192,8 +257,8 @@ START_TEST(refused)
         {"scene.yaml", "scene.yaml", "0.33", "--horizon) of 0.33 s is no whole number, up to a million, of knots"},
         {"scene.yaml", "scene.yaml", "0.013", "--horizon) of 0.013 s is no whole number"},
         {"waits.yaml", "scene.yaml", "1", "optimize.mpc.starts: no target of posture, place or com moves"},
-        {"earns.yaml", "scene.yaml", "1", "optimize.reward: counts in catena optimize alone"},
-        {"limits.yaml", "scene.yaml", "1", "optimize.limits: are kept by catena optimize alone"},
+        {"earns.yaml", "scene.yaml", "1", "optimize.reward: the scene has no `reward`"},
+        {"limits.yaml", "scene.yaml", "1", "optimize.limits: are kept by the planner ilqr alone"},
         {"other.yaml", "other.yaml", "1", "the scene has no `optimize:`"}};
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
         outcome o = catena("mpc", bad[k].scene, "--plant", bad[k].plant, "--horizon", bad[k].horizon, "--out", "x.csv");
@@ -208,11 +273,12 @@ int main(void)
 {
     Suite *const s = suite_create("cli_mpc");
     TCase *const c = tcase_create("cli_mpc");
-    tcase_set_timeout(c, 60);
+    tcase_set_timeout(c, 120);
     tcase_add_test(c, swings_up_and_holds);
     tcase_add_loop_test(c, samples_swing_up, 0, 2);
     tcase_add_test(c, follows_a_path);
     tcase_add_test(c, records_by_a_deadline);
+    tcase_add_test(c, keeps_its_rail);
     tcase_add_test(c, refused);
     suite_add_tcase(s, c);
     return run_suite(s);

@@ -252,6 +252,53 @@ START_TEST(numbers)
 }
 END_TEST
 
+/// Bounds of a horizon that begins later are those of later knots; multipliers move with them, the last ones stay.
+START_TEST(bounds_move_on)
+{
+    enum { KNOTS = 12 };
+    static const char *const said = "    - {term: posture, within: [0, 1], from: 0.5, to: 1}\n"
+                                    "    - {term: control, within: [-2, 2]}\n    - {term: velocity, target: 0, when: end}\n";
+    ctn_error err;
+    char text[3000];
+    snprintf(text, sizeof text, "%s%s", RAIL, said);
+    ctn_scene *const scene = parse(text);
+    ctn_model *const model = compile(scene);
+    const ctn_batch_config cfg = ctn_scene_config(scene);
+    scene_plant *const s = scene_plant_open(scene, model, &cfg, KNOTS * h, 4, &err);
+    limits *const l = limits_open(scene, model, KNOTS, h, &err);
+    ck_assert_msg(s && l, "%s", err.message);
+    const plant_limits *const rows = limits_of(l);
+    lagrangian *const a = lagrangian_open(scene_plant_of(s), rows, 1e-4, 10, &err);
+    const size_t all = lagrangian_numbers(a), first = all - 3 * (KNOTS + 1);
+    double *const flat = calloc(all, sizeof *flat), *const lambda = flat + first;
+    ck_assert_int_eq(rows->rows, 3);
+    lagrangian_flatten(a, false, flat);
+    for (int k = 0; k <= KNOTS; k++)
+        for (int i = 0; i < 3; i++) lambda[3 * k + i] = isinf(rows->lower[3 * k + i]) ? 0 : 1 + 3 * k + i;
+    lagrangian_flatten(a, true, flat);
+    for (int moved = 1; moved < 16; moved++) {
+        limits_begin(l, moved * h, false), lagrangian_shift(a), lagrangian_flatten(a, false, flat);
+        for (int k = 0; k <= KNOTS; k++) {
+            const int at = k + moved;  // knots of the first horizon
+            const bool here[3] = {k > 0 && at >= 5 && at <= 10, k < KNOTS, k == KNOTS};
+            const double was[3] = {1 + 3 * at, 1 + 3 * (at < KNOTS ? at : KNOTS - 1) + 1, 1 + 3 * KNOTS + 2};
+            for (int i = 0; i < 3; i++) {
+                ck_assert_int_eq(!isinf(rows->lower[3 * k + i]), here[i]);
+                ck_assert_msg(lambda[3 * k + i] == (here[i] ? was[i] : 0), "moved by %d, knot %d, row %d: %g", moved, k, i,
+                              lambda[3 * k + i]);
+            }
+        }
+        const double x[2] = {1.5, 0.3}, u = -2.25;
+        ck_assert_double_eq_tol(limits_missed_at(l, 0, moved * h, x, &u), moved >= 5 && moved <= 10 ? 0.5 : 0, 1e-15);
+        ck_assert_double_eq_tol(limits_missed_at(l, 1, moved * h, x, &u), 0.25, 1e-15);
+        ck_assert_double_eq(limits_missed_at(l, 2, moved * h, x, &u), 0);
+    }
+    limits_begin(l, 0.7, true);  // all knots are then
+    for (int k = 1; k <= KNOTS; k++) ck_assert_double_eq(rows->upper[3 * k], 1);
+    free(flat), lagrangian_close(a), limits_close(l), scene_plant_close(s), ctn_model_free(model), ctn_scene_free(scene);
+}
+END_TEST
+
 /// Central differences: of all numbers, and of what an augmented Lagrangian adds to costs.
 START_TEST(derivatives)
 {
@@ -341,6 +388,7 @@ int main(void)
     tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, rail_is_optimal, 0, RAILS);
     tcase_add_test(c, numbers);
+    tcase_add_test(c, bounds_move_on);
     tcase_add_test(c, derivatives);
     tcase_add_test(c, same_bits);
     suite_add_tcase(s, c);

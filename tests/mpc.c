@@ -277,6 +277,85 @@ START_TEST(plans_without_iterations)
 }
 END_TEST
 
+// ---- limits and rewards
+
+#define RAIL                                                                                                                     \
+    SLIDERS "optimize: {tolerance: 1e-10, limit_tolerance: 1e-8, iterations: 400, cost: [{term: posture, target: [3, -1], "      \
+            "weight: 2, end: 3}, {term: velocity, weight: 0.1, end: 1}, {term: control, weight: 0.05}], limits: [{term: "        \
+            "velocity, within: [-1, 1]}, {term: posture, joints: [a], within: [none, 1.2], from: 1.15, to: 1.75}, {term: "       \
+            "control, within: [-4, 4]}]}\n"
+
+/// Plans that are moved on with their multipliers, and have iterations enough, are those that are found from where the plant is
+/// without any; the plant keeps to limits, of windows when these have come.
+START_TEST(limits_move_on)
+{
+    ctn_error err;
+    ctn_scene *const scene = scene_of(RAIL);
+    ctn_model *const model = ctn_model_create(scene, NULL);
+    const ctn_batch_config cfg = ctn_scene_config(scene);
+    scene_mpc how = scene->optimize.mpc;
+    how.iterations = 400;
+    mpc *const m = mpc_open(scene, model, &cfg, &how, 0, &err), *const fresh = mpc_open(scene, model, &cfg, &how, 0, &err);
+    ck_assert_msg(m && fresh, "%s", err.message);
+    scene_plant *const by = scene_plant_open(scene, model, &cfg, 1, 4, &err);
+    const plant *const p = scene_plant_of(by);
+    double x[4] = {0}, next[4], u[2], cold[2], most = 0, beyond = 0;
+    for (int k = 0; k < 30; k++) {
+        ck_assert_int_eq(mpc_begin(fresh, x, k * h, &err), CTN_OK);
+        ck_assert_int_eq(mpc_step(m, x, u, &err), CTN_OK);
+        ck_assert_int_eq(mpc_step(fresh, x, cold, &err), CTN_OK);
+        const mpc_state warm = mpc_get_state(m);
+        ck_assert_msg(fabs(u[0] - cold[0]) < 1e-5 && fabs(u[1] - cold[1]) < 1e-5, "knot %d: %.9g %.9g, anew %.9g %.9g", k, u[0],
+                      u[1], cold[0], cold[1]);
+        ck_assert_double_eq_tol(warm.planned, mpc_get_state(fresh).planned, 1e-6);
+        ck_assert_msg(warm.violation <= 1e-8, "knot %d: missed by %g", k, warm.violation);
+        bool good;
+        ck_assert_int_eq(plant_step(p, x, u, next, &good, &err), CTN_OK);
+        memcpy(x, next, sizeof x);
+        const double t = (k + 1) * h;
+        most = fmax(most, fmax(fabs(x[2]), fabs(x[3])));
+        if (t > 1.15 && t < 1.75) ck_assert_msg(x[0] <= 1.2 + 1e-7, "%g m at %g s", x[0], t);
+        beyond = fmax(beyond, x[0]);
+    }
+    ck_assert_double_eq_tol(most, 1, 1e-7);
+    ck_assert_double_gt(beyond, 1.5);  // after the window
+    for (int k = 0; k < 3; k++) ck_assert(mpc_missed(m, k) >= 0 && mpc_missed(m, k) < 1e-7);
+    scene_plant_close(by), mpc_close(m), mpc_close(fresh), ctn_model_free(model), ctn_scene_free(scene);
+}
+END_TEST
+
+#define PAID                                                                                                                     \
+    "catena: 1\ngravity: [0, 0, 0]\nlinks: [{name: a, joint: {type: prismatic, axis: [1, 0, 0]}, mass: 1, inertia: [1, 1, 1, "   \
+    "0, 0, 0]}]\nmotors: [{joint: a, type: torque}]\nintegrator: {method: semi-implicit, dt: 0.1}\nduration: 1\n"                \
+    "optimize: {cost: [{term: control, weight: 0.05}], reward: 0.5, tolerance: 1e-11, mpc: {iterations: 60}}\nreward:\n"
+
+/// A cart that is paid for how far it is at the end of each plan: x_N = sum of h^2 (N - k) u_k, so that u_0 = w h N / 0.05 always.
+/// One that is paid for its speed in a window is told 0 until plans see it, and w h / 0.05 a second that it will be paid for.
+START_TEST(rewards_move_on)
+{
+    static const char *const rewards[] = {PAID "  - {term: progress, link: a, axis: [1, 0, 0], weight: 1, when: end}\n",
+                                          PAID "  - {term: speed, link: a, axis: [1, 0, 0], weight: 2, from: 2, to: 3}\n"};
+    ctn_error err;
+    ctn_scene *const scene = scene_of(rewards[_i]);
+    ctn_model *const model = ctn_model_create(scene, NULL);
+    const ctn_batch_config cfg = ctn_scene_config(scene);
+    mpc *const m = mpc_open(scene, model, &cfg, &scene->optimize.mpc, 0, &err);
+    ck_assert_msg(m != NULL, "%s", err.message);
+    double x[2] = {0}, u, cost = 0;
+    for (int k = 0; k < 40; k++) {
+        const double v = x[1];
+        ck_assert_int_eq(mpc_step(m, x, &u, &err), CTN_OK);
+        int paid = 0;  // knots of the plan after this one in which the speed is paid for: those whose ends are in the window
+        for (int j = k + 1; j < k + KNOTS; j++) paid += j >= 20 && j < 30;
+        ck_assert_double_eq_tol(u, _i ? 0.5 * 2 * h * paid / 0.05 : 0.5 * h * KNOTS / 0.05, 1e-6);
+        cost += 0.5 * h * 0.05 * u * u - (_i && k >= 20 && k < 30 ? 0.5 * 2 * h * v : 0);
+        ck_assert_double_eq_tol(mpc_get_state(m).cost, cost, 1e-9 * fmax(1, fabs(cost)));
+        x[1] += h * u, x[0] += h * x[1];
+    }
+    mpc_close(m), ctn_model_free(model), ctn_scene_free(scene);
+}
+END_TEST
+
 int main(void)
 {
     Suite *const s = suite_create("mpc");
@@ -287,6 +366,8 @@ int main(void)
     tcase_add_loop_test(c, samples_find_the_optimum, 0, 2);
     tcase_add_loop_test(c, samples_move_on, 0, 2);
     tcase_add_test(c, begins_again);
+    tcase_add_test(c, limits_move_on);
+    tcase_add_loop_test(c, rewards_move_on, 0, 2);
     tcase_add_loop_test(c, plans_without_iterations, 0, PLANNERS);
     suite_add_tcase(s, c);
     return run_suite(s);

@@ -165,6 +165,12 @@ static void print_summary(const asked *a, const mpc *m, told *t, const double *x
             printf("  %-11s %.4g %s from its target as root of the mean square, %.4g at most\n", cost_term_name(term), rms,
                    term == COST_POSTURE ? "(rad, m)" : "m", most);
     }
+    if (a->s.scene->optimize.nlimit) printf("limits        the last plan misses them by up to %.2g\n", end->violation);
+    for (int k = 0; k < a->s.scene->optimize.nlimit; k++) {
+        const scene_limit *const t = &a->s.scene->optimize.limits[k];
+        if (t->end) printf("  %-11s of the end of plans\n", cost_term_name(t->of.term));
+        else printf("  %-11s missed by %.2g at most, where knots began\n", cost_term_name(t->of.term), mpc_missed(m, k));
+    }
     printf("cost          %.6g over time, %.6g planned from there\n", end->cost, end->planned);
     printf("iterations    %g median, %g at least, %g at most\n", t->iterations[n / 2], t->iterations[0], t->iterations[n - 1]);
     printf("plans         %.3f ms median, %.3f ms at most; %d of %d took longer than a knot", 1e3 * t->seconds[n / 2],
@@ -226,6 +232,12 @@ static int mpc_main(const arguments *args)
         m = mpc_open(a.s.scene, a.s.model, &a.s.cfg, &a.how, a.seed, &err);
         if (!m) status = err.status == CTN_INTERRUPTED ? run_error("interrupted before the first plan") : status_error(&err, "");
     }
+    const scene_optimize *const o = m ? &a.s.scene->optimize : NULL;
+    if (status == EXIT_OK && mpc_get_state(m).violation > o->limit_tolerance)
+        warning(
+            "the first plan misses limits by up to %.2g, more than `limit_tolerance`, %g, and the next ones have few iterations: "
+            "give `optimize` more of them, another `guess` or `penalty`, or limits that can be kept",
+            mpc_get_state(m).violation, o->limit_tolerance);
     if (status == EXIT_OK) status = open_plant(args, &a, mpc_get_state(m).length, &plant);
     if (status == EXIT_OK && new_file_open(&f, a.table, &err) != CTN_OK) status = status_error(&err, "");
     else if (status == EXIT_OK) {
