@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""An iteration of iterative LQR, catena beside Crocoddyl, in one run on one core: of the seven-joint arm, or (--chains) of chains.
+"""An iteration of iterative LQR, catena beside Crocoddyl, in one run on one core: of the seven-joint arm, a quadrotor (--quadrotor), or
+chains (--chains).
 
-Arm: tests/golden/control/ddp/iiwa14-reach-semi-implicit.json (64 knots; docs/trajectories.md). Chains: hinges with a motor each that
+Arm: tests/golden/control/ddp/iiwa14-reach-semi-implicit.json (64 knots; docs/trajectories.md). Quadrotor: tests/golden/control/ddp/
+quadrotor.json (128 knots, RK3): catena's plant has roll, pitch and yaw for coordinates, Crocoddyl's is a free body, whose state costs by
+its logarithm, so that costs are near to each other and not the same. Chains: hinges with a motor each that
 hang 2 m down and bend, over several numbers of links and knots, semi-implicit steps of 5 ms; catena's radau beside. catena tries
 `--alphas` step lengths in each iteration; Crocoddyl goes from the longest to shorter ones. Both begin with the same guess and rho, and
 must find the same cost. Time is that of all iterations over their number; the least of `--repeat` runs counts.
 
-usage: bench/optimize.py [--chains] [--quick] [--catena FILE] [--alphas N] [--iterations N] [--repeat N] [--threads N] [--out DIR]
+usage: bench/optimize.py [--quadrotor | --chains] [--quick] [--catena FILE] [--alphas N] [--iterations N] [--repeat N] [--threads N] [--out DIR]
 needs: crocoddyl==3.2.1, pin==4.0.0 (with other versions of pin Crocoddyl's wheel computes wrong accelerations: asserted), numpy, pyyaml;
        gnuplot for the picture of --chains, which goes to docs/figures (optimize-chains.png and .csv)
 """
@@ -121,35 +124,84 @@ def pinocchio_model(text):
     return model
 
 
-def run_crocoddyl(p, a):
-    """Least seconds an iteration, cost and iterations of each solver."""
+WRONG = "Crocoddyl's accelerations are wrong: take pin==4.0.0"  # its wheel beside another Pinocchio is, without a word
+
+
+def driven_joints(p):
+    """State, actuation, first state and goal, and the step of Crocoddyl: hinges with a motor each."""
     import crocoddyl
     import pinocchio as pin
 
-    model, h, n = pinocchio_model(p["links"]), p["T"] / p["N"], len(p["x0"]) // 2
+    model, n = pinocchio_model(p["links"]), len(p["x0"]) // 2
     state = crocoddyl.StateMultibody(model)
-    actuation = crocoddyl.ActuationModelFull(state)
-    goal, x0 = np.array(p["goal"]), np.array(p["x0"])
+    x0 = np.array(p["x0"])
+
+    def check(action, data):
+        u, probe = np.array(p["u_guess"]), x0 + 0.1 * np.cos(np.arange(2 * n))
+        action.calc(data, probe, u)
+        expected = pin.aba(model, model.createData(), probe[:n], probe[n:], u)
+        assert np.allclose(data.differential.xout, expected, rtol=1e-9, atol=1e-9), WRONG
+
+    return state, crocoddyl.ActuationModelFull(state), x0, np.array(p["goal"]), crocoddyl.IntegratedActionModelEuler, check
+
+
+def flying_body(p):
+    """Likewise: a free body with four thrusters."""
+    import crocoddyl
+    import pinocchio as pin
+
+    is_ = p["parameters"]
+    m, arm, I, kM, g = is_["mass"], is_["arm"], np.array(is_["inertia"]), is_["kM"], is_["gravity"]
+    model = pin.Model()
+    model.gravity.linear = np.array([0, 0, -g])
+    joint = model.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), "root_joint")  # as Crocoddyl wants it
+    model.appendBodyToJoint(joint, pin.Inertia(m, np.zeros(3), np.diag(I)), pin.SE3.Identity())
+    state = crocoddyl.StateMultibody(model)
+    places = [(arm, 0, 0), (0, arm, 0), (-arm, 0, 0), (0, -arm, 0)]
+    kinds = [crocoddyl.ThrusterType.CW, crocoddyl.ThrusterType.CCW] * 2
+    thrusters = [crocoddyl.Thruster(pin.SE3(np.eye(3), np.array(at, dtype=float)), kM, kind) for at, kind in zip(places, kinds)]
+    at = lambda x: np.concatenate([x[:3], [0, 0, 0, 1], x[6:]])  # without turns at both ends
+
+    def check(action, data):
+        """against Pinocchio, and Newton and Euler in body axes"""
+        u, turn = np.array([1.0, 1.3, 0.9, 1.4]), pin.Quaternion(pin.rpy.rpyToMatrix(0.3, -0.2, 0.5))
+        v, w = np.array([0.3, -0.5, 0.2]), np.array([0.4, 0.7, -0.6])
+        q = np.concatenate([[1, 2, 3], turn.coeffs()])
+        moment = sum(np.cross(place, [0, 0, f]) + np.array([0, 0, sign * kM * f]) for place, f, sign in zip(places, u, (1, -1, 1, -1)))
+        force = np.array([0, 0, u.sum()])
+        action.calc(data, np.concatenate([q, v, w]), u)
+        by_pin = pin.aba(model, model.createData(), q, np.concatenate([v, w]), np.concatenate([force, moment]))
+        by_hand = np.concatenate([turn.matrix().T @ [0, 0, -g] + force / m - np.cross(w, v), (moment - np.cross(w, I * w)) / I])
+        found = data.differential[0].xout
+        assert np.allclose(found, by_pin, rtol=1e-9, atol=1e-9) and np.allclose(found, by_hand, rtol=1e-9, atol=1e-9), WRONG
+
+    step = lambda model, h: crocoddyl.IntegratedActionModelRK(model, crocoddyl.RKType.three, h)
+    x0, goal = at(np.array(p["x0"], dtype=float)), at(np.array(p["goal"], dtype=float))
+    return state, crocoddyl.ActuationModelFloatingBaseThrusters(state, thrusters), x0, goal, step, check
+
+
+def run_crocoddyl(p, a, plant=driven_joints):
+    """Least seconds an iteration, cost and iterations of each solver."""
+    import crocoddyl
+
+    h = p["T"] / p["N"]
+    state, actuation, x0, goal, steps, check = plant(p)
+    nu = actuation.nu
 
     def action(weights, control, step):
-        costs = crocoddyl.CostModelSum(state, n)
+        costs = crocoddyl.CostModelSum(state, nu)
         reach = crocoddyl.CostModelResidual(state, crocoddyl.ActivationModelWeightedQuad(np.array(weights)),
-                                            crocoddyl.ResidualModelState(state, goal, n))
+                                            crocoddyl.ResidualModelState(state, goal, nu))
         costs.addCost("state", reach, 1)
         if control is not None:
             costs.addCost("control", crocoddyl.CostModelResidual(state, crocoddyl.ActivationModelWeightedQuad(np.array(control)),
-                                                                 crocoddyl.ResidualModelControl(state, n)), 1)
-        free = crocoddyl.DifferentialActionModelFreeFwdDynamics(state, actuation, costs)
-        return crocoddyl.IntegratedActionModelEuler(free, step)
+                                                                 crocoddyl.ResidualModelControl(state, nu)), 1)
+        return crocoddyl.DifferentialActionModelFreeFwdDynamics(state, actuation, costs), step
 
-    running = action(np.array(p["Q"]) / h, np.array(p["R"]) / h, h)  # Crocoddyl multiplies running costs by the step
-    last = action(np.array(p["Q_N"]), None, 0)
+    running = steps(*action(np.array(p["Q"]) / h, np.array(p["R"]) / h, h))  # Crocoddyl multiplies running costs by the step
+    last = crocoddyl.IntegratedActionModelEuler(*action(np.array(p["Q_N"]), None, 0))
     u = np.array(p["u_guess"])
-    data = running.createData()  # a wheel of Crocoddyl beside another Pinocchio is wrong without a word
-    probe = x0 + 0.1 * np.cos(np.arange(2 * n))
-    running.calc(data, probe, u)
-    expected = pin.aba(model, model.createData(), probe[:n], probe[n:], u)
-    assert np.allclose(data.differential.xout, expected, rtol=1e-9, atol=1e-9), "Crocoddyl's accelerations are wrong: take pin==4.0.0"
+    check(running, running.createData())
     shooting = crocoddyl.ShootingProblem(x0, [running] * p["N"], last)
     shooting.nthreads = 1
     found = {}
@@ -167,10 +219,10 @@ def run_crocoddyl(p, a):
     return found
 
 
-def arm(a):
-    p = problem("iiwa14-reach-semi-implicit")
+def single(a, name, plant):
+    p = problem(name)
     ours = {t: run_catena(scene_text(p, a.alphas, a.iterations), a, t) for t in sorted({1, a.threads})}
-    theirs = run_crocoddyl(p, a)
+    theirs = run_crocoddyl(p, a, plant)
     print("| program | ms an iteration | cost | over catena's |\n|---|---|---|---|")
     for t, (seconds, cost) in ours.items():
         print(f"| catena, {a.alphas} alpha, {t} thread{'s' * (t > 1)} | {1e3 * seconds:.3f} | {cost:.10g} | {seconds / ours[1][0]:.2f} |")
@@ -220,7 +272,9 @@ def chains(a):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--chains", action="store_true")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--quadrotor", action="store_true")
+    which.add_argument("--chains", action="store_true")
     parser.add_argument("--quick", action="store_true", help="of --chains, less of it: to see that it works")
     parser.add_argument("--catena", default=os.path.join(ROOT, "build", "catena"))
     parser.add_argument("--alphas", type=int, default=8)
@@ -232,7 +286,12 @@ def main():
     a.catena = os.path.abspath(a.catena)
     a.iterations = a.iterations or (10 if a.chains else 20)
     a.repeat = a.repeat or (7 if a.chains else 20)
-    chains(a) if a.chains else arm(a)
+    if a.chains:
+        chains(a)
+    elif a.quadrotor:
+        single(a, "quadrotor", flying_body)
+    else:
+        single(a, "iiwa14-reach-semi-implicit", driven_joints)
 
 
 if __name__ == "__main__":

@@ -205,6 +205,7 @@ static double cost_of(costs *c, int k, int i, int knot, const double *x, const d
 
 void costs_begin(costs *c, double time, bool stands)
 {
+    if (time == c->begin && stands == c->stands) return;
     c->begin = time, c->stands = stands;
     cost_targets_begin(c->targets, time, stands);
 }

@@ -15,55 +15,76 @@ ilqr_config ilqr_default_config(void)
     return (ilqr_config){.backward = 1, .forward = 1, .alphas = 16, .rho = 1, .tolerance = 1e-6};
 }
 
-/// All arrays lie in one block, which this counts when s->memory is NULL, and else deals out.
-static size_t deal(ilqr *s)
+typedef struct {
+    double **to;
+    size_t size;
+} row_of_numbers;
+
+/// Deals rows out of x, or (NULL) only counts.
+static size_t deal(const row_of_numbers *rows, size_t count, double *x)
 {
-    const plant *const p = s->plant;
-    const size_t N = (size_t)p->knots, n = (size_t)p->n, m = (size_t)p->m, nx = (size_t)p->nx, points = (size_t)p->most,
-                 alphas = (size_t)s->cfg.alphas, M = (size_t)s->cfg.forward, back = (size_t)s->cfg.backward;
-    const struct {
-        double **to;
-        size_t size;
-    } rows[] = {{&s->lower, m},
-                {&s->upper, m},
-                {&s->X, (N + 1) * nx},
-                {&s->U, N * m},
-                {&s->d, N * n},
-                {&s->A, N * n * n},
-                {&s->B, N * n * m},
-                {&s->costs.x, (N + 1) * n},
-                {&s->costs.u, (N + 1) * m},
-                {&s->costs.xx, (N + 1) * n * n},
-                {&s->costs.uu, (N + 1) * m * m},
-                {&s->costs.ux, (N + 1) * m * n},
-                {&s->P, (N + 1) * n * n},
-                {&s->s, (N + 1) * n},
-                {&s->end_P, back * n * n},
-                {&s->end_s, back * n},
-                {&s->K, N * m * n},
-                {&s->kappa, N * m},
-                {&s->sweep, 2 * (N + 1) * n},
-                {&s->tried_X, alphas * (N + 1) * nx},
-                {&s->tried_U, alphas * N * m},
-                {&s->tried_d, alphas * M * n},
-                {&s->x, points * nx},
-                {&s->u, m},
-                {&s->each, N + 1},
-                {&s->lanes, (points + MOST_APART) * (2 * (nx + n) + m)},
-                {&s->alpha, points + MOST_APART},
-                {&s->work, ilqr_knot_work(p->n, p->m) + 2 * n + m}};
     size_t sum = 0;
-    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
-        if (s->memory) *rows[k].to = (double *)s->memory + sum;
+    for (size_t k = 0; k < count; k++) {
+        if (x) *rows[k].to = x + sum;
         sum += rows[k].size;
     }
-    return sum * sizeof(double);
+    return sum;
 }
+
+/// What lasts from one call to the next.
+static size_t deal_kept(ilqr *s, double *x)
+{
+    const plant *const p = s->plant;
+    const size_t N = (size_t)p->knots, n = (size_t)p->n, m = (size_t)p->m, back = (size_t)s->cfg.backward;
+    const row_of_numbers rows[] = {{&s->lower, m},
+                                   {&s->upper, m},
+                                   {&s->X, (N + 1) * (size_t)p->nx},
+                                   {&s->U, N * m},
+                                   {&s->d, N * n},
+                                   {&s->end_P, back * n * n},
+                                   {&s->end_s, back * n},
+                                   {&s->K, N * m * n},
+                                   {&s->kappa, N * m},
+                                   {&s->u, m}};
+    return deal(rows, sizeof rows / sizeof *rows, x);
+}
+
+/// What an iteration works in.
+static size_t deal_work(ilqr *s, double *x)
+{
+    const plant *const p = s->plant;
+    const size_t N = (size_t)p->knots, n = (size_t)p->n, m = (size_t)p->m, nx = (size_t)p->nx, alphas = (size_t)s->cfg.alphas,
+                 M = (size_t)s->cfg.forward;
+    const row_of_numbers rows[] = {{&s->A, N * n * n},
+                                   {&s->B, N * n * m},
+                                   {&s->costs.x, (N + 1) * n},
+                                   {&s->costs.u, (N + 1) * m},
+                                   {&s->costs.xx, (N + 1) * n * n},
+                                   {&s->costs.uu, (N + 1) * m * m},
+                                   {&s->costs.ux, (N + 1) * m * n},
+                                   {&s->P, (N + 1) * n * n},
+                                   {&s->s, (N + 1) * n},
+                                   {&s->sweep, 2 * (N + 1) * n},
+                                   {&s->tried_X, alphas * (N + 1) * nx},
+                                   {&s->tried_U, alphas * N * m},
+                                   {&s->tried_d, alphas * M * n},
+                                   {&s->each, N + 1},
+                                   {&s->work, ilqr_knot_work(p) + 2 * n + m}};
+    return deal(rows, sizeof rows / sizeof *rows, x);
+}
+
+size_t ilqr_work_numbers(const plant *p, const ilqr_config *cfg) { return deal_work(&(ilqr){.plant = p, .cfg = *cfg}, NULL); }
 
 size_t ilqr_bytes(const plant *p, const ilqr_config *cfg)
 {
     ilqr s = {.plant = p, .cfg = *cfg};
-    return sizeof s + deal(&s);
+    return sizeof s + (deal_kept(&s, NULL) + deal_work(&s, NULL)) * sizeof(double);
+}
+
+void ilqr_lend(ilqr *s, double *work)
+{
+    deal_work(s, work);
+    s->linear = false;
 }
 
 ilqr *ilqr_open(const plant *p, const ilqr_config *cfg, ctn_error *err)
@@ -81,17 +102,17 @@ ilqr *ilqr_open(const plant *p, const ilqr_config *cfg, ctn_error *err)
     ilqr *const s = calloc(1, sizeof *s);
     if (!s) return fail(err, CTN_NO_MEMORY, "not enough memory for a trajectory"), NULL;
     s->plant = p, s->cfg = *cfg, s->sweeps = ilqr_sweeps();
-    const size_t bytes = deal(s), points = (size_t)p->most;
-    s->memory = calloc(1, bytes + 64);
-    s->knot = calloc(points + 1, sizeof *s->knot), s->whose = calloc(points + 1, sizeof *s->whose);
-    s->lost = calloc(points + 1, sizeof *s->lost), s->knots = calloc((size_t)p->knots + 1, sizeof *s->knots);
-    if (!s->memory || !s->knot || !s->whose || !s->lost || !s->knots) {
+    const size_t kept = deal_kept(s, NULL), all = kept + (cfg->lent ? 0 : deal_work(s, NULL));
+    const int points = cfg->alphas * cfg->forward;
+    s->memory = calloc(all + 8, sizeof(double)), s->knots = calloc((size_t)p->knots + 1, sizeof *s->knots);
+    if (!s->memory || !s->knots || !ilqr_points_open(&s->points, p, points < p->most ? points : p->most)) {
         ilqr_close(s);
         return fail(err, CTN_NO_MEMORY, "not enough memory for a horizon of %d knots, which takes %.0f MB", p->knots,
-                    (double)bytes / 1e6),
+                    (double)all * sizeof(double) / 1e6),
                NULL;
     }
-    deal(s);
+    deal_kept(s, s->memory);
+    if (!cfg->lent) deal_work(s, (double *)s->memory + kept);
     for (int k = 0; k <= p->knots; k++) s->knots[k] = k;
     for (int i = 0; i < p->m; i++) {
         s->lower[i] = cfg->lower ? cfg->lower[i] : -INFINITY, s->upper[i] = cfg->upper ? cfg->upper[i] : INFINITY;
@@ -108,11 +129,12 @@ ilqr *ilqr_open(const plant *p, const ilqr_config *cfg, ctn_error *err)
 void ilqr_close(ilqr *s)
 {
     if (!s) return;
-    free(s->memory), free(s->knot), free(s->whose), free(s->lost), free(s->knots);
+    ilqr_points_close(&s->points);
+    free(s->memory), free(s->knots);
     free(s);
 }
 
-static double largest_defect(const ilqr *s)
+double ilqr_largest_defect(const ilqr *s)
 {
     double most = 0;
     for (int k = 0; k < s->plant->knots; k++) {
@@ -124,8 +146,7 @@ static double largest_defect(const ilqr *s)
     return most;
 }
 
-/// What the trajectory costs.
-static double cost_of(ilqr *s)
+double ilqr_cost(ilqr *s)
 {
     const plant *const p = s->plant;
     p->cost(p->context, p->knots, s->knots, s->X, s->U, s->each);
@@ -135,71 +156,12 @@ static double cost_of(ilqr *s)
     return sum;
 }
 
-/// A roll-out of blocks, in the place of the states that were there.
-typedef struct {
-    ilqr *s;
-    int from;      // the block that is the first point
-    bool follows;  // with the gains, of what differs from those states
-} rolling;
-
-/// Points have come to where they are.
-static void roll_on(void *whose, int first, int count, int apart, int step, const double *x, const bool *good, double *u)
-{
-    const rolling *const r = whose;
-    ilqr *const s = r->s;
-    const plant *const p = s->plant;
-    const int N = p->knots, n = p->n, m = p->m, nx = p->nx;
-    for (int l = 0; l < count; l++) {
-        const int at = first + l, k = s->knot[at] + step, end = block_at(N, s->cfg.forward, r->from + at + 1);
-        double *const own = s->lanes + (size_t)at * (size_t)(2 * (nx + n) + m), *const dx = own + nx;
-        for (int j = 0; j < m && u; j++) u[j * apart + l] = 0;  // for those that are beyond their block
-        if (!good[l] && s->whose[at] < 0 && k <= end) s->whose[at] = k - 1;
-        if (!good[l] || k > end) continue;
-        for (int j = 0; j < nx; j++) own[j] = x[j * apart + l];
-        double *const X = ilqr_row(s->X, k, nx), *const U = ilqr_row(s->U, k, m);
-        if (k == end && k < N) {
-            p->difference(p->context, X, own, ilqr_row(s->d, k - 1, n));
-            continue;
-        }
-        if (r->follows && k < N) {
-            p->difference(p->context, X, own, dx), matrix_multiply(m, n, 1, 1, ilqr_row(s->K, k, m * n), dx, U);
-            for (int j = 0; j < m && s->lower; j++) U[j] = fmin(fmax(U[j], s->lower[j]), s->upper[j]);
-        }
-        if (step || !k)
-            memcpy(X, own, (size_t)nx * sizeof *own);  // a block begins where X is, which the one before it may be reading
-        for (int j = 0; j < m && u && k < N; j++) u[j * apart + l] = U[j];
-    }
-}
-
-/// All blocks from where they start; the first one from x0. *fails: the first knot that is not lived through, N: there is none.
-static ctn_status roll_out(ilqr *s, const double *x0, bool follows, int *fails, ctn_error *err)
-{
-    const plant *const p = s->plant;
-    const int N = p->knots, M = s->cfg.forward, nx = p->nx;
-    memset(s->d, 0, (size_t)N * (size_t)p->n * sizeof *s->d);
-    s->linear = false, *fails = N;
-    for (int from = 0, count; from < M; from += count) {
-        int longest = 0;
-        count = M - from < p->most ? M - from : p->most;
-        for (int i = 0; i < count; i++) {
-            const int k = block_at(N, M, from + i), length = block_at(N, M, from + i + 1) - k;
-            s->knot[i] = k, s->whose[i] = -1, longest = length > longest ? length : longest;
-            memcpy(ilqr_row(s->x, i, nx), k ? ilqr_row(s->X, k, nx) : x0, (size_t)nx * sizeof *x0);
-        }
-        const ctn_status status = p->play(p->context, count, s->x, longest, roll_on, &(rolling){s, from, follows}, err);
-        if (status != CTN_OK) return status;
-        for (int i = 0; i < count; i++)
-            if (s->whose[i] >= 0 && s->whose[i] < *fails) *fails = s->whose[i];
-    }
-    s->state.cost = cost_of(s), s->state.defect = largest_defect(s);
-    return CTN_OK;
-}
-
 /// Of a guess.
 static ctn_status try_guess(ilqr *s, ctn_error *err)
 {
+    const double *const x0 = s->X;
     int fails;
-    const ctn_status status = roll_out(s, s->X, false, &fails, err);
+    const ctn_status status = ilqr_roll_out(&s, 1, &x0, false, &fails, &s->points, err);
     if (status != CTN_OK) return status;
     if (fails < s->plant->knots)
         return fail(err, CTN_FROZEN,
@@ -330,27 +292,37 @@ static ctn_status linearise(ilqr *s, ctn_error *err)
     return CTN_OK;
 }
 
-ctn_status ilqr_step(ilqr *s, ctn_error *err)
+bool ilqr_begins(ilqr *s, ilqr_turn *t, ctn_error *err)
 {
-    if (s->state.stop != ILQR_RUNS) return CTN_OK;
-    const ilqr_state before = s->state;
-    const double delta = s->delta;
-    const ctn_status status = s->linear ? CTN_OK : linearise(s, err);
-    if (status != CTN_OK) return status;
-    const int blocks = s->valued || s->cfg.zero_start ? s->cfg.backward : 1;
+    t->before = s->state, t->delta = s->delta, t->status = CTN_OK;
+    if (s->state.stop != ILQR_RUNS) return false;
+    if (!s->linear && (t->status = linearise(s, err)) != CTN_OK) return false;
+    t->blocks = s->valued || s->cfg.zero_start ? s->cfg.backward : 1;
     if (!s->valued && s->cfg.zero_start) {
         const size_t rows = (size_t)s->cfg.backward * (size_t)s->plant->n;
         memset(s->end_P, 0, rows * (size_t)s->plant->n * sizeof *s->end_P);
         memset(s->end_s, 0, rows * sizeof *s->end_s);
     }
-    while (!ilqr_backward(s, blocks))
-        if (!rho_up(s)) return s->state.stop = ILQR_STUCK, CTN_OK;
+    return true;
+}
+
+bool ilqr_goes_on(ilqr *s, const ilqr_turn *t, bool valued)
+{
+    for (bool good = valued || ilqr_backward(s, t->blocks); !good; good = ilqr_backward(s, t->blocks))
+        if (!rho_up(s)) return s->state.stop = ILQR_STUCK, false;
     s->state.alpha = 0;
     const bool resolved = -(s->linear_gain + s->quadratic_gain) <= ROUNDING * fabs(s->state.cost);
-    if ((s->state.gradient <= s->cfg.tolerance || (resolved && blocks == 1)) && s->state.defect <= s->cfg.tolerance)
-        return keep_values(s, NULL), s->valued = true, s->state.stop = ILQR_OPTIMAL, CTN_OK;
-    const ctn_status played = ilqr_forward(s, err);
-    if (played != CTN_OK) return s->state = before, s->delta = delta, played;  // as if it had not begun
+    if ((s->state.gradient <= s->cfg.tolerance || (resolved && t->blocks == 1)) && s->state.defect <= s->cfg.tolerance)
+        return keep_values(s, NULL), s->valued = true, s->state.stop = ILQR_OPTIMAL, false;
+    return true;
+}
+
+void ilqr_ends(ilqr *s, const ilqr_turn *t, bool played)
+{
+    if (!played) {  // as if it had not begun
+        s->state = t->before, s->delta = t->delta;
+        return;
+    }
     s->valued = true;
     s->state.iteration++;
     const int best = choose(s);
@@ -359,33 +331,12 @@ ctn_status ilqr_step(ilqr *s, ctn_error *err)
         keep_values(s, NULL);
         if (!rho_up(s)) s->state.stop = ILQR_STUCK;
     }
-    return CTN_OK;
 }
 
 void ilqr_judge_again(ilqr *s)
 {
-    s->state.cost = cost_of(s), s->state.stop = ILQR_RUNS, s->state.rho = s->cfg.rho, s->delta = 1;
+    s->state.cost = ilqr_cost(s), s->state.stop = ILQR_RUNS, s->state.rho = s->cfg.rho, s->delta = 1;
     s->linear = s->valued = false;
-}
-
-ctn_status ilqr_shift(ilqr *s, const double *x0, ctn_error *err)
-{
-    const plant *const p = s->plant;
-    const int N = p->knots, forward = s->cfg.forward;
-    const size_t kept = (size_t)N - 1, m = (size_t)p->m, gains = m * (size_t)p->n, nx = (size_t)p->nx;
-    memmove(s->U, s->U + m, kept * m * sizeof *s->U);
-    memmove(s->K, s->K + gains, kept * gains * sizeof *s->K);
-    memmove(s->X, s->X + nx, (size_t)N * nx * sizeof *s->X);
-    int fails;
-    s->cfg.forward = 1;
-    const ctn_status status = roll_out(s, x0, true, &fails, err);
-    s->cfg.forward = forward;
-    if (status != CTN_OK) return status;
-    if (fails < N) return fail(err, CTN_FROZEN, "knot %d cannot be stepped from", fails);
-    const double rho = s->state.stop == ILQR_STUCK ? s->cfg.rho : s->state.rho;
-    s->state = (ilqr_state){.rho = rho, .cost = s->state.cost};
-    s->valued = false;
-    return isfinite(s->state.cost) ? CTN_OK : fail(err, CTN_FROZEN, "what the plan costs is not finite");
 }
 
 /// Hands out, or takes in, so many numbers; moves on.

@@ -25,6 +25,7 @@ typedef struct ilqr_config {
     double rho;                   // regularisation at first; default 1
     double tolerance;             // of the gradient, relative: ilqr_state.gradient; default 1e-6
     const double *lower, *upper;  // [m], of controls, may be infinite; NULL: not bounded. Copied
+    bool lent;                    // what an iteration works in is lent before each call that begins or steps (ilqr_lend)
 } ilqr_config;
 
 ilqr_config ilqr_default_config(void);
@@ -49,6 +50,11 @@ typedef struct ilqr_state {
 ilqr *ilqr_open(const plant *plant, const ilqr_config *cfg, ctn_error *err);
 void ilqr_close(ilqr *s);  // NULL is allowed
 size_t ilqr_bytes(const plant *plant, const ilqr_config *cfg);
+
+/// Numbers that an iteration works in, and these, lent: what one trajectory has left there another one may overwrite, but for
+/// what ilqr_value and ilqr_tried tell of.
+size_t ilqr_work_numbers(const plant *plant, const ilqr_config *cfg);
+void ilqr_lend(ilqr *s, double *work);
 
 /// From x0 [nx] under controls U [knots][m], which are brought within their bounds: rolled out. CTN_FROZEN: the plant could not
 /// be stepped so; the last error of `plant`.

@@ -20,11 +20,13 @@ static size_t rounded(size_t x) { return (x + TILE - 1) / TILE * TILE; }
 /// Arrays of a knot, out of x; NULL: only counts.
 static size_t deal_room(knot_room *r, double *x)
 {
-    const size_t n = (size_t)r->n, m = (size_t)r->m, a = (size_t)r->a, c = (size_t)r->c, e = (size_t)r->e;
+    const size_t n = (size_t)r->n, m = (size_t)r->m, a = (size_t)r->a, c = (size_t)r->c, e = (size_t)r->e,
+                 b = (size_t)r->b, h = n / 2;
     const struct {
         double **to;
         size_t size;
     } rows[] = {{&r->P, n * a}, {&r->s, a},     {&r->AB, n * c}, {&r->PAB, n * c},     {&r->w, a},
+                {&r->Pz, n * b}, {&r->zPAB, h * c}, {&r->zAB, h * c},
                 {&r->Q, c},     {&r->U, m * c}, {&r->V, m * c},  {&r->R, m * e},       {&r->T, m * a},
                 {&r->f, m},     {&r->kappa, m}, {&r->G, m * m},  {&r->L, m * m},       {&r->lo, m},
                 {&r->hi, m},    {&r->g, m},     {&r->dx, 2 * m}, {&r->flat, 2 * m * n}};
@@ -37,17 +39,18 @@ static size_t deal_room(knot_room *r, double *x)
     return sum + m;
 }
 
-static knot_room room_of(int n, int m, double *x)
+knot_room ilqr_room_of(const plant *p, double *x)
 {
-    knot_room r = {.n = n, .m = m};
-    r.a = (int)rounded((size_t)n), r.c = (int)rounded((size_t)(n + m)), r.e = (int)rounded((size_t)(n + 1));
+    const size_t n = (size_t)p->n, m = (size_t)p->m;
+    knot_room r = {.n = p->n, .m = p->m, .rates = p->rates, .before = p->before, .after = p->after};
+    r.a = (int)rounded(n), r.c = (int)rounded(n + m), r.e = (int)rounded(n + 1), r.b = (int)rounded(n / 2);
     if (x) deal_room(&r, (double *)(((uintptr_t)x + 63) / 64 * 64));
     return r;
 }
 
-size_t ilqr_knot_work(int n, int m)
+size_t ilqr_knot_work(const plant *p)
 {
-    knot_room r = room_of(n, m, NULL);
+    knot_room r = ilqr_room_of(p, NULL);
     return deal_room(&r, NULL) + TILE;
 }
 
@@ -122,8 +125,7 @@ static bool bounded_gains(int m, int n, const knot_room *r, const double *side, 
     return true;
 }
 
-/// What pushes at control i of knot k: its gradient, but for what holds it at a bound.
-static double push(const ilqr *s, int k, int i, double g)
+double ilqr_push(const ilqr *s, int k, int i, double g)
 {
     const int m = s->plant->m;
     const double u = s->U[(size_t)k * (size_t)m + (size_t)i], blur = 1e-12 * (1 + fabs(u));  // a sum that is to be the bound
@@ -137,18 +139,17 @@ typedef struct {
 } largest;
 
 /// Adds what the knot itself costs by u, and by u and x, to rows of [Q_ux Q_uu].
-static void add_costs(const ilqr *s, int k, const knot_room *r, double *U)
+static void add_costs(const ilqr *s, int k, const knot_room *r, double *restrict U)
 {
-    const int n = r->n, m = r->m;
-    const double *const ux = ilqr_row(s->costs.ux, k, m * n), *const uu = ilqr_row(s->costs.uu, k, m * m);
+    const int n = r->n, m = r->m, c = r->c;
+    const double *restrict const ux = ilqr_row(s->costs.ux, k, m * n), *restrict const uu = ilqr_row(s->costs.uu, k, m * m);
     for (int i = 0; i < m; i++) {
-        for (int j = 0; j < n; j++) U[i * r->c + j] += ux[i * n + j];
-        for (int j = 0; j < m; j++) U[i * r->c + n + j] += uu[i * m + j];
+        for (int j = 0; j < n; j++) U[i * c + j] += ux[i * n + j];
+        for (int j = 0; j < m; j++) U[i * c + n + j] += uu[i * m + j];
     }
 }
 
-/// kappa and K, also in r. false: no minimum.
-static bool find_gains(ilqr *s, int k, const knot_room *r)
+bool ilqr_gains_of(ilqr *s, int k, const knot_room *r)
 {
     const int n = r->n, m = r->m;
     double *const K = ilqr_row(s->K, k, m * n), *const kappa = ilqr_row(s->kappa, k, m);
@@ -191,9 +192,9 @@ static bool back_over(ilqr *s, int k, const knot_room *r, largest *most)
         double *const Qu = r->Q + n + i;
         most->part = fmax(most->part, fmax(fabs(lu[i]), fabs(*Qu)));
         *Qu += lu[i];
-        most->gradient = fmax(most->gradient, push(s, k, i, *Qu));
+        most->gradient = fmax(most->gradient, ilqr_push(s, k, i, *Qu));
     }
-    if (!find_gains(s, k, r)) return false;
+    if (!ilqr_gains_of(s, k, r)) return false;
     for (int i = 0; i < m; i++) {
         const double *const Quu = r->U + i * r->c + n, Qu = r->Q[n + i];
         double sum = 0;
@@ -219,7 +220,7 @@ bool ilqr_backward(ilqr *s, int blocks)
 {
     const plant *const p = s->plant;
     const int N = p->knots, n = p->n;
-    const knot_room r = room_of(n, p->m, s->work);
+    const knot_room r = ilqr_room_of(p, s->work);
     largest most = {0};
     s->linear_gain = s->quadratic_gain = 0;
     memcpy(ilqr_row(s->P, N, n * n), ilqr_row(s->costs.xx, N, n * n), (size_t)(n * n) * sizeof(double));

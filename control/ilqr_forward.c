@@ -40,20 +40,20 @@ static void begin_blocks(ilqr *s, int a)
     }
 }
 
-/// dx [n][apart] = x [n][apart] - row [n].
-static void subtract_row(int n, int apart, const double *restrict x, const double *restrict row, double *restrict dx)
+static int block_of(const ilqr_points *q, int at) { return q->whose[at] / q->of[at]->cfg.alphas; }
+static int alpha_at(const ilqr_points *q, int at) { return q->whose[at] % q->of[at]->cfg.alphas; }
+
+/// Where the point's block ends.
+static int end_of(const ilqr_points *q, int at)
 {
-    for (int j = 0; j < n; j++)
-        for (int l = 0; l < apart; l++) dx[j * apart + l] = x[j * apart + l] - row[j];
+    const ilqr *const s = q->of[at];
+    return block_at(s->plant->knots, s->cfg.forward, block_of(q, at) + 1);
 }
 
-static int block_of(const ilqr *s, int at) { return s->whose[at] / s->cfg.alphas; }
-static int alpha_at(const ilqr *s, int at) { return s->whose[at] % s->cfg.alphas; }
-
 /// Where the point is after so many steps; those that go on beyond the horizon are told what the last knot has.
-static int knot_or_last(const ilqr *s, int at, int step)
+static int knot_or_last(const ilqr_points *q, int at, int step)
 {
-    const int k = s->knot[at] + step, last = s->plant->knots - 1;
+    const int k = q->knot[at] + step, last = q->of[at]->plant->knots - 1;
     return k < last ? k : last;
 }
 
@@ -69,11 +69,12 @@ static void into_lane(int n, int apart, int l, const double *row, double *x)
 
 /// Point `at`, lane l of x, has come to a knot of its block, or to the block's end, where the next one begins elsewhere: a
 /// defect.
-static void arrive(ilqr *s, int at, int step, int apart, int l, const double *x, double *row)
+static void arrive(const ilqr_points *q, int at, int step, int apart, int l, const double *x, double *row)
 {
+    ilqr *const s = q->of[at];
     const plant *const p = s->plant;
-    const int N = p->knots, n = p->n, nx = p->nx, a = alpha_at(s, at), b = block_of(s, at), k = s->knot[at] + step,
-              end = block_at(N, s->cfg.forward, b + 1);
+    const int N = p->knots, n = p->n, nx = p->nx, a = alpha_at(q, at), b = block_of(q, at), k = q->knot[at] + step,
+              end = end_of(q, at);
     if (!step || k > end) return;  // it has begun there; or the longest of the blocks beside it goes on
     double *const X = ilqr_row(s->tried_X + (size_t)a * (size_t)(N + 1) * (size_t)nx, k, nx);
     if (k < end || k == N) {
@@ -87,59 +88,63 @@ static void arrive(ilqr *s, int at, int step, int apart, int l, const double *x,
 /// What points are told; each has come to where it is.
 static void tell(void *whose, int first, int count, int apart, int step, const double *x, const bool *good, double *u)
 {
-    ilqr *const s = whose;
+    ilqr_points *const q = whose;
+    ilqr *const s = q->of[first];
     const plant *const p = s->plant;
     const int N = p->knots, n = p->n, m = p->m, nx = p->nx;
-    double *const dx = s->lanes + (size_t)first * (size_t)(2 * (nx + n) + m), *const row = dx + apart * n,
-                  *const change = row + nx, *const own = change + n, *const alpha = s->alpha + first;
-    bool together = true;
+    double *const dx = q->lanes + (size_t)first * (size_t)(2 * (nx + n) + m), *const row = dx + apart * n,
+                  *const change = row + nx, *const alpha = q->alpha + first;
+    bool together = true;  // all of one trajectory, at one knot
     for (int i = 0; i < count; i++) {
-        const int at = first + i, end = block_at(N, s->cfg.forward, block_of(s, at) + 1);
-        s->lost[at] = s->lost[at] || (!good[i] && s->knot[at] + step <= end);
-        if (good[i]) arrive(s, at, step, apart, i, x, row);
-        together = together && s->knot[first + i] == s->knot[first];
+        const int at = first + i;
+        q->lost[at] = q->lost[at] || (!good[i] && q->knot[at] + step <= end_of(q, at));
+        if (good[i]) arrive(q, at, step, apart, i, x, row);
+        together = together && q->knot[at] == q->knot[first] && q->of[at] == s;
     }
     if (!u) return;
+    const double *U[MOST_APART], *kappa[MOST_APART], *K[MOST_APART];
     for (int l = 0; l < apart; l++) {
-        const int at = l < count ? first + l : first, k = knot_or_last(s, at, step);
-        alpha[l] = alpha_of(alpha_at(s, at));
-        if (together && p->added) continue;
-        out_of_lane(nx, apart, l, x, row), p->difference(p->context, ilqr_row(s->X, k, nx), row, change);
+        const int at = l < count ? first + l : first, k = knot_or_last(q, at, step);
+        const ilqr *const of = q->of[at];
+        const double *const X = ilqr_row(of->X, k, nx);
+        alpha[l] = alpha_of(alpha_at(q, at));
+        U[l] = ilqr_row(of->U, k, m), kappa[l] = ilqr_row(of->kappa, k, m), K[l] = ilqr_row(of->K, k, m * n);
+        for (int j = 0; j < n && p->added; j++) dx[j * apart + l] = x[j * apart + l] - X[j];
+        if (p->added) continue;
+        out_of_lane(nx, apart, l, x, row), p->difference(p->context, X, row, change);
         into_lane(n, apart, l, change, dx);
-        if (together) continue;
-        s->sweeps->law(m, n, 1, ilqr_row(s->U, k, m), ilqr_row(s->kappa, k, m), ilqr_row(s->K, k, m * n), &alpha[l], change, own);
-        into_lane(m, apart, l, own, u);
     }
-    const int k = knot_or_last(s, first, step);
-    if (together && p->added) subtract_row(n, apart, x, ilqr_row(s->X, k, nx), dx);
-    if (together)
-        s->sweeps->law(m, n, apart, ilqr_row(s->U, k, m), ilqr_row(s->kappa, k, m), ilqr_row(s->K, k, m * n), alpha, dx, u);
+    if (together) s->sweeps->law(m, n, apart, U[0], kappa[0], K[0], alpha, dx, u);
+    else s->sweeps->laws(m, n, apart, U, kappa, K, alpha, dx, u);
     for (int i = 0; i < m && s->lower; i++)
         for (int l = 0; l < apart; l++) u[i * apart + l] = fmin(fmax(u[i * apart + l], s->lower[i]), s->upper[i]);
     for (int l = 0; l < count; l++) {
-        const int at = s->knot[first + l] + step;
-        if (at >= block_at(N, s->cfg.forward, block_of(s, first + l) + 1)) continue;
-        out_of_lane(m, apart, l, u, ilqr_row(s->tried_U + (size_t)alpha_at(s, first + l) * (size_t)N * (size_t)m, at, m));
+        const int at = first + l, now = q->knot[at] + step;
+        if (now >= end_of(q, at)) continue;
+        out_of_lane(m, apart, l, u, ilqr_row(q->of[at]->tried_U + (size_t)alpha_at(q, at) * (size_t)N * (size_t)m, now, m));
     }
 }
 
-/// Plays points from .. from + count - 1 of all blocks with all alpha.
-static ctn_status play_points(ilqr *s, int from, int count, ctn_error *err)
+/// Point `point` of a trajectory is point `at` of those that are played; how many steps it has.
+static int put_point(ilqr_points *q, int at, ilqr *s, int point)
 {
     const plant *const p = s->plant;
-    int longest = 0;
-    for (int i = 0; i < count; i++) {
-        const int a = (from + i) % s->cfg.alphas, b = (from + i) / s->cfg.alphas, k = block_at(p->knots, s->cfg.forward, b);
-        const int length = block_at(p->knots, s->cfg.forward, b + 1) - k;
-        s->whose[i] = from + i, s->knot[i] = k, s->lost[i] = false;
-        longest = length > longest ? length : longest;
-        const double *const X = s->tried_X + (size_t)a * (size_t)(p->knots + 1) * (size_t)p->nx;
-        memcpy(ilqr_row(s->x, i, p->nx), X + (size_t)k * (size_t)p->nx, (size_t)p->nx * sizeof *X);
-    }
-    const ctn_status status = p->play(p->context, count, s->x, longest, tell, s, err);
+    const int a = point % s->cfg.alphas, b = point / s->cfg.alphas, k = block_at(p->knots, s->cfg.forward, b);
+    const double *const X = s->tried_X + (size_t)a * (size_t)(p->knots + 1) * (size_t)p->nx;
+    q->of[at] = s, q->whose[at] = point, q->knot[at] = k, q->lost[at] = false;
+    memcpy(ilqr_row(q->x, at, p->nx), X + (size_t)k * (size_t)p->nx, (size_t)p->nx * sizeof *X);
+    return block_at(p->knots, s->cfg.forward, b + 1) - k;
+}
+
+/// Plays what was put.
+static ctn_status play_points(ilqr_points *q, int count, int longest, ctn_error *err)
+{
+    const plant *const p = q->of[0]->plant;
+    const ctn_status status = p->play(p->context, count, q->x, longest, tell, q, err);
     for (int i = 0; i < count && status == CTN_OK; i++) {
-        const int a = alpha_at(s, i);
-        if (s->lost[i]) s->state.failed += s->tried[a], s->tried[a] = false;
+        ilqr *const s = q->of[i];
+        const int a = alpha_at(q, i);
+        if (q->lost[i]) s->state.failed += s->tried[a], s->tried[a] = false;
     }
     return status;
 }
@@ -172,17 +177,23 @@ static void judge(ilqr *s, int a)
     s->tried_defect[a] = most, s->tried_J[a] = J, s->tried_M[a] = s->cfg.cost_alone ? J : J + M;
 }
 
-ctn_status ilqr_forward(ilqr *s, ctn_error *err)
+ctn_status ilqr_forward(ilqr *const *of, int count, ilqr_points *q, ctn_error *err)
 {
-    const plant *const p = s->plant;
-    const int M = s->cfg.forward;
-    if (M > 1) sweep_linear(s);
-    for (int a = 0; a < s->cfg.alphas; a++) s->tried[a] = true, begin_blocks(s, a);
-    const int points = M * s->cfg.alphas;
-    for (int from = 0; from < points; from += p->most) {
-        const ctn_status status = play_points(s, from, points - from < p->most ? points - from : p->most, err);
-        if (status != CTN_OK) return status;
+    const int most = of[0]->plant->most < q->room ? of[0]->plant->most : q->room;
+    int at = 0, longest = 0;
+    ctn_status status = CTN_OK;
+    for (int i = 0; i < count && status == CTN_OK; i++) {
+        ilqr *const s = of[i];
+        if (s->cfg.forward > 1) sweep_linear(s);
+        for (int a = 0; a < s->cfg.alphas; a++) s->tried[a] = true, begin_blocks(s, a);
+        for (int point = 0; point < s->cfg.forward * s->cfg.alphas && status == CTN_OK; point++) {
+            const int length = put_point(q, at++, s, point);
+            longest = length > longest ? length : longest;
+            if (at == most) status = play_points(q, at, longest, err), at = longest = 0;
+        }
     }
-    for (int a = 0; a < s->cfg.alphas; a++) judge(s, a);
-    return CTN_OK;
+    if (at && status == CTN_OK) status = play_points(q, at, longest, err);
+    for (int i = 0; i < count && status == CTN_OK; i++)
+        for (int a = 0; a < of[i]->cfg.alphas; a++) judge(of[i], a);
+    return status;
 }

@@ -10,11 +10,15 @@ enum { MOST_ALPHAS = 32, MOST_APART = 16, MOST_NUMBERS = 30000 };  // of a knot:
 
 enum { TILE = 8 };  // columns that are worked on at a time: rows of matrices have room for a multiple of these
 
-/// Matrices of a knot, and how far their rows are apart: a for n columns, c for n + m, e for n + 1.
+/// Matrices of a knot, and how far their rows are apart: a for n columns, b for n / 2, c for n + m, e for n + 1. Of plants
+/// with rates, z = (after 1)' as a column [n][n / 2] and G the lower half of [A B], so that [A B] = [1 before 0; 0 0 0] + z G.
 typedef struct {
-    int n, m, a, c, e;
+    int n, m, a, b, c, e;
+    bool rates;  // of the plant, and
+    double before, after;
     double *P, *s;             // of the value: behind the knot, then before it. [n][a], [a]; P is symmetric
     double *AB, *PAB;          // [A B], P [A B]: [n][c]
+    double *Pz, *zPAB, *zAB;   // P z, z'P [A B], z'[A B]: [n][b], [n / 2][c], likewise
     double *w, *Q;             // s + P d: [a]; [A B]'w, then [Q_x Q_u]: [c]
     double *U, *V;             // [Q_ux Q_uu], and with rho in it: [m][c]
     double *R, *K, *T;         // right sides, then [K kappa]: [m][e], of which K is the first part; Q_uu K + Q_ux: [m][a]
@@ -25,7 +29,8 @@ typedef struct {
     int *free;                 // [m]
 } knot_room;
 
-/// The products of a knot for one kind of lane (ilqr_sweep.h).
+/// The products of a knot for one kind of lane (ilqr_sweep.h), and the way back over all knots of trajectories side by side
+/// (ilqr_lanes.h).
 typedef struct {
     // P, s of what is behind the knot to PAB, U, V, w and Q, without what the knot itself costs
     void (*front)(const knot_room *r, const double *A, const double *B, const double *d, double rho);
@@ -37,9 +42,28 @@ typedef struct {
     // alpha [apart]
     void (*law)(int m, int n, int apart, const double *U, const double *kappa, const double *K, const double *alpha,
                 const double *dx, double *u);
+    // likewise, each with U, kappa, K [apart] of its own
+    void (*laws)(int m, int n, int apart, const double *const *U, const double *const *kappa, const double *const *K,
+                 const double *alpha, const double *dx, double *u);
+    int lanes;
+    size_t (*room)(const plant *p);  // numbers that `back` works in, from a multiple of 64 bytes on
+    // ilqr_backward of trajectories [count], up to `lanes`, in as many blocks each, with the same bits; good [count]
+    void (*back)(ilqr *const *of, int count, int blocks, double *room, bool *good);
 } sweep_kernels;
 
 extern const sweep_kernels sweep_scalar, sweep_scalar_fma, sweep_avx2, sweep_avx512;
+
+/// Points that are played side by side, of one trajectory or of several.
+typedef struct {
+    int room;             // so many
+    ilqr **of;            // [room]
+    int *knot, *whose;    // [room]: where a point begins, and of which alpha and block it is
+    double *alpha;        // [room + MOST_APART]
+    bool *lost;           // [room]
+    int *fails, **rolls;  // [room]: of roll-outs, the knot that it is lost at, -1: none; and where that is told
+    double *x;            // [room][nx]: where they begin
+    double *lanes;        // [room + MOST_APART][2 (nx + n) + m], of points that lie side by side
+} ilqr_points;
 
 struct ilqr {
     const plant *plant;
@@ -61,21 +85,22 @@ struct ilqr {
     double *tried_X, *tried_U, *tried_d;  // [alphas][N + 1][nx], [N][m], [forward][n]
     double tried_J[MOST_ALPHAS], tried_M[MOST_ALPHAS], tried_defect[MOST_ALPHAS];
     bool tried[MOST_ALPHAS];
-    double *x, *u, *each;  // where points begin: [points][nx]; at the end nothing is told: [m]; costs of knots: [N + 1]
-    double *lanes;         // [points + MOST_APART][2 (nx + n) + m], of points that lie side by side
-    int *knot, *whose;     // [points]: where a point begins, and of which alpha and block it is
-    double *alpha;         // [points + MOST_APART], of points that lie side by side
-    bool *lost;            // [points]
-    int *knots;            // [N + 1], 0, 1, ..
-    double *work;          // of a knot
+    ilqr_points points;
+    double *u, *each;  // at the end nothing is told: [m]; costs of knots: [N + 1]
+    int *knots;        // [N + 1], 0, 1, ..
+    double *work;      // of a knot
     void *memory;
 };
+
+/// For plants like this one; false: no memory.
+bool ilqr_points_open(ilqr_points *p, const plant *plant, int room);
+void ilqr_points_close(ilqr_points *p);
 
 static inline double *ilqr_row(double *rows, int k, int size) { return rows + (size_t)k * (size_t)size; }
 static inline int block_at(int knots, int blocks, int b) { return (int)((long)knots * b / blocks); }
 
 /// Numbers that the passes over one knot need.
-size_t ilqr_knot_work(int n, int m);
+size_t ilqr_knot_work(const plant *p);
 
 /// For the lanes of the engine that steps several worlds.
 const sweep_kernels *ilqr_sweeps(void);
@@ -83,7 +108,36 @@ const sweep_kernels *ilqr_sweeps(void);
 /// Back over all knots, with the regularisation in state.rho. false: controls of a knot have no minimum.
 bool ilqr_backward(ilqr *s, int blocks);
 
-/// Plays all alpha, into tried_*.
-ctn_status ilqr_forward(ilqr *s, ctn_error *err);
+/// All blocks of trajectories [count] from where they start, the first one from x0 [count], in the place of the states that
+/// are there; follows: with the gains, of what differs from those. fails [count]: the first knot that is not lived through,
+/// the number of knots: there is none.
+ctn_status ilqr_roll_out(ilqr *const *of, int count, const double *const *x0, bool follows, int *fails, ilqr_points *points,
+                         ctn_error *err);
+double ilqr_cost(ilqr *s);  // of the trajectory
+double ilqr_largest_defect(const ilqr *s);
+
+/// An iteration in pieces: `ilqr_begins` up to the backward pass, `ilqr_goes_on` up to the roll-outs, `ilqr_ends`. Of the
+/// first two false: it is over, with that status.
+typedef struct {
+    ilqr_state before;
+    double delta;
+    int blocks;  // of the backward pass
+    ctn_status status;
+} ilqr_turn;
+bool ilqr_begins(ilqr *s, ilqr_turn *t, ctn_error *err);
+bool ilqr_goes_on(ilqr *s, const ilqr_turn *t, bool valued);  // valued: the backward pass was made, and was good
+void ilqr_ends(ilqr *s, const ilqr_turn *t, bool played);     // played: the roll-outs were made
+
+/// kappa and K of a knot from V, Q in r; also in r. false: no minimum.
+bool ilqr_gains_of(ilqr *s, int k, const knot_room *r);
+
+/// What pushes at control i of knot k: its gradient, but for what holds it at a bound.
+double ilqr_push(const ilqr *s, int k, int i, double g);
+
+/// A knot's matrices in x; NULL: only how far rows are apart.
+knot_room ilqr_room_of(const plant *p, double *x);
+
+/// Plays all alpha of trajectories [count], whose plants step alike, into tried_*.
+ctn_status ilqr_forward(ilqr *const *of, int count, ilqr_points *points, ctn_error *err);
 
 #endif

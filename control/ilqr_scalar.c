@@ -3,3 +3,4 @@
 
 #define SWEEP sweep_scalar
 #include "control/ilqr_sweep.h"
+#include "control/ilqr_lanes.h"

@@ -1,10 +1,6 @@
 #include "control/mpc.h"
 
-#include "control/lagrangian.h"
-#include "control/limits.h"
-#include "control/reward_cost.h"
-#include "control/sampling.h"
-#include "control/scene_plant.h"
+#include "control/mpc_parts.h"
 #include "sim/base/clock.h"
 #include "sim/base/matrix.h"
 #include "sim/base/status.h"
@@ -13,26 +9,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct mpc {
-    scene_mpc how;
-    scene_plant *plan;
-    ilqr *solver;                 // or
-    sampling *sampler;            // by the planner
-    limits *limits;               // of the scene; NULL: none
-    lagrangian *lagrangian;       // which keeps them
-    reward_cost *reward;          // NULL: none
-    int first;                    // iterations of first plans
-    int nv, nu, ncost, followed;  // knots since the time of costs began
-    bool bounded;
-    double *squares, *most;  // [ncost] of distances in these
-    int nlimit;
-    double *missed;  // [nlimit]
-    double *guess;   // [knots][nu]
-    double origin;   // s, at which knot 0 would have begun
-    double *next, *dx, *lower, *upper, *noise, *memory;
-    mpc_state state;
-};
 
 static bool open_room(mpc *m, size_t nx)
 {
@@ -63,35 +39,42 @@ static ctn_status open_samples(mpc *m, const ctn_scene *scene, uint64_t seed, ct
                                  .lower = m->bounded ? m->lower : NULL,
                                  .upper = m->bounded ? m->upper : NULL,
                                  .seed = seed};
-    m->sampler = sampling_open(scene_plant_of(m->plan), &own, err);
+    m->sampler = sampling_open(&m->plan.plant, &own, err);
     return m->sampler ? CTN_OK : CTN_NO_MEMORY;
 }
 
-static ctn_status open_solver(mpc *m, const scene_optimize *o, ctn_error *err)
+ilqr_config mpc_solver(const ctn_scene *scene)
 {
+    const scene_optimize *const o = &scene->optimize;
     ilqr_config own = ilqr_default_config();
     own.alphas = o->alphas, own.rho = o->rho, own.tolerance = o->tolerance;
-    own.lower = m->bounded ? m->lower : NULL, own.upper = m->bounded ? m->upper : NULL;
-    m->solver = ilqr_open(scene_plant_of(m->plan), &own, err);
+    return own;
+}
+
+static ctn_status open_solver(mpc *m, const ctn_scene *scene, bool lent, ctn_error *err)
+{
+    ilqr_config own = mpc_solver(scene);
+    own.lower = m->bounded ? m->lower : NULL, own.upper = m->bounded ? m->upper : NULL, own.lent = lent;
+    m->solver = ilqr_open(&m->plan.plant, &own, err);
     return m->solver ? CTN_OK : CTN_NO_MEMORY;
 }
 
-/// What counts besides costs: limits, and what is earned.
+/// What counts besides costs on the plant `own`: limits, and what is earned.
 static bool open_others(mpc *m, const ctn_scene *scene, const ctn_model *model, ctn_error *err)
 {
     const scene_optimize *const o = &scene->optimize;
-    const plant *const p = scene_plant_of(m->plan);
+    const plant *const p = &m->plan.plant;
     if (m->nlimit) {
-        m->limits = limits_open(scene, model, p->knots, scene_plant_knot(m->plan), err);
+        m->limits = limits_open(scene, model, p->knots, m->state.length, err);
         if (!m->limits) return false;
         m->lagrangian = lagrangian_open(p, limits_of(m->limits), o->limit_tolerance, o->penalty, err);
         if (!m->lagrangian) return false;
-        scene_plant_add(m->plan, lagrangian_added(m->lagrangian));
+        scene_plant_add(m->own, lagrangian_added(m->lagrangian));
     }
     if (o->reward > 0) {
-        m->reward = reward_cost_open(scene, model, p->knots, scene_plant_knot(m->plan), err);
+        m->plan.reward = m->reward = reward_cost_open(scene, model, p->knots, m->state.length, err);
         if (!m->reward) return false;
-        scene_plant_add(m->plan, reward_cost_added(m->reward));
+        scene_plant_add(m->own, reward_cost_added(m->reward));
     }
     return true;
 }
@@ -127,23 +110,25 @@ static double time_of(const mpc *m, double time) { return isinf(m->state.started
 /// Costs are those of a horizon that begins at `time`, and so are limits and what is earned.
 static void look_from(mpc *m, double time)
 {
-    const bool waits = isinf(m->state.started);
-    const double from = time_of(m, time);
-    costs_begin(scene_plant_costs(m->plan), from, waits);
-    if (m->limits) limits_begin(m->limits, from, waits);
-    if (m->reward) reward_cost_begin(m->reward, from, waits);
+    m->plan.begin = time_of(m, time), m->plan.stands = isinf(m->state.started);
+    plan_world_look(&m->plan);
+    if (m->limits) limits_begin(m->limits, m->plan.begin, m->plan.stands);
 }
 
-/// What the plan is told to cost, and how it keeps to limits.
-static void judge(mpc *m)
+ctn_status mpc_judge(mpc *m, ctn_error *err)
 {
+    if (m->sampler && !sampling_get_state(m->sampler).round) {
+        const ctn_status status = sampling_judge(m->sampler, err);
+        if (status != CTN_OK) return status;
+    }
     m->state.planned = m->solver ? ilqr_get_state(m->solver).cost : sampling_get_state(m->sampler).cost;
     m->state.iterations = m->solver ? ilqr_get_state(m->solver).iteration : sampling_get_state(m->sampler).round;
-    if (!m->lagrangian) return;
+    if (!m->lagrangian) return CTN_OK;
     const double *const X = ilqr_states(m->solver), *const U = ilqr_controls(m->solver);
     if (!m->state.iterations) lagrangian_look(m->lagrangian, X, U);
     m->state.planned -= lagrangian_cost(m->lagrangian, X, U);
     m->state.violation = lagrangian_get_state(m->lagrangian).violation;
+    return CTN_OK;
 }
 
 void mpc_go_to(mpc *m, double time)
@@ -152,55 +137,68 @@ void mpc_go_to(mpc *m, double time)
     m->state.time = time;
 }
 
-ctn_status mpc_begin(mpc *m, const double *x, double time, ctn_error *err)
+void mpc_waits(mpc *m, double time)
 {
     mpc_go_to(m, time);
     if (m->how.within > 0) m->state.started = INFINITY;
     look_from(m, time);
+}
+
+ctn_status mpc_begin(mpc *m, const double *x, double time, ctn_error *err)
+{
+    mpc_waits(m, time);
     ctn_status status = begin(m, x, m->guess, err);
     for (int k = 0; k < m->first && status == CTN_OK; k++)
         if (!improve(m, &status, err)) break;
-    if (status == CTN_OK) judge(m);
-    return status;
+    return status == CTN_OK ? mpc_judge(m, err) : status;
 }
 
-/// The first plan, from the scene's start.
-static ctn_status plan_first(mpc *m, const ctn_scene *scene, const ctn_model *model, uint64_t seed, ctn_error *err)
+/// What makes plans.
+static ctn_status open_planner(mpc *m, const ctn_scene *scene, uint64_t seed, bool lent, ctn_error *err)
 {
-    m->guess = calloc((size_t)scene_plant_of(m->plan)->knots * (size_t)m->nu + 1, sizeof *m->guess);
+    m->guess = calloc((size_t)m->plan.plant.knots * (size_t)m->nu + 1, sizeof *m->guess);
     if (!m->guess) return fail(err, CTN_NO_MEMORY, "not enough memory for a guess");
-    scene_plant_guess(m->plan, m->guess);
-    m->first = scene->optimize.iterations, m->bounded = scene_plant_bounds(m->plan, m->lower, m->upper);
-    const ctn_status status =
-        m->how.planner == PLANNER_ILQR ? open_solver(m, &scene->optimize, err) : open_samples(m, scene, seed, err);
-    double *const start = m->next;
-    ctn_model_initial_state(model, start, start + ctn_model_nq(model));
-    return status == CTN_OK ? mpc_begin(m, start, 0, err) : status;
+    scene_plant_guess(m->plan.on, m->guess);
+    m->first = scene->optimize.iterations, m->bounded = scene_plant_bounds(m->plan.on, m->lower, m->upper);
+    return m->how.planner == PLANNER_ILQR ? open_solver(m, scene, lent, err) : open_samples(m, scene, seed, err);
+}
+
+mpc *mpc_make(const ctn_scene *scene, const ctn_model *model, const scene_mpc *how, uint64_t seed, scene_plant *on, bool lent,
+              ctn_error *err)
+{
+    mpc *const m = calloc(1, sizeof *m);
+    if (!m) return fail(err, CTN_NO_MEMORY, "not enough memory for a plan"), NULL;
+    m->how = *how, m->nv = ctn_model_nv(model), m->nu = ctn_model_ntarget(model);
+    m->ncost = scene->optimize.ncost, m->nlimit = scene->optimize.nlimit;
+    plan_world_open(&m->plan, on);
+    const double knot = scene_plant_knot(on);
+    m->state = (mpc_state){.length = knot, .started = how->within > 0 ? INFINITY : 0};
+    bool made = open_room(m, (size_t)m->plan.plant.nx);
+    if (!made) fail(err, CTN_NO_MEMORY, "not enough memory for a plan");
+    if (made && how->deadline > knot)
+        made = false, fail(err, CTN_BAD_SCENE, "a plan has to be made within a knot of %g s, not within %g s; take longer knots",
+                           knot, how->deadline);
+    if (made && open_planner(m, scene, seed, lent, err) == CTN_OK) return m;
+    mpc_close(m);
+    return NULL;
 }
 
 mpc *mpc_open(const ctn_scene *scene, const ctn_model *model, const ctn_batch_config *cfg, const scene_mpc *how, uint64_t seed,
               ctn_error *err)
 {
-    mpc *const m = calloc(1, sizeof *m);
-    if (!m) return fail(err, CTN_NO_MEMORY, "not enough memory for a plan"), NULL;
-    m->how = *how, m->nv = ctn_model_nv(model), m->nu = ctn_model_ntarget(model), m->ncost = scene->optimize.ncost;
-    m->nlimit = scene->optimize.nlimit;
     const int points = how->planner == PLANNER_ILQR ? scene->optimize.alphas : how->samples;
-    const bool keeps = !m->nlimit || how->planner == PLANNER_ILQR;
-    if (!keeps)
-        fail_at(err, CTN_BAD_SCENE, scene->path, scene->optimize.at.line, scene->optimize.at.column, "optimize.limits",
-                "are kept by the planner ilqr alone, as samples have no multipliers; take it, or write them as costs");
-    bool opened =
-        keeps && (m->plan = scene_plant_open(scene, model, cfg, how->horizon, points, err)) && open_others(m, scene, model, err);
-    if (opened && !open_room(m, (size_t)scene_plant_of(m->plan)->nx))
-        opened = false, fail(err, CTN_NO_MEMORY, "not enough memory for a plan");
-    const double knot = opened ? scene_plant_knot(m->plan) : 1;
-    if (opened && how->deadline > knot)
-        opened = false,
-        fail(err, CTN_BAD_SCENE, "a plan has to be made within a knot of %g s, not within %g s; take longer knots", knot,
-             how->deadline);
-    m->state = (mpc_state){.length = knot, .started = how->within > 0 ? INFINITY : 0};
-    if (opened && plan_first(m, scene, model, seed, err) == CTN_OK) return m;
+    const scene_optimize *const o = &scene->optimize;
+    if (o->nlimit && how->planner != PLANNER_ILQR)
+        return fail_at(err, CTN_BAD_SCENE, scene->path, o->at.line, o->at.column, "optimize.limits",
+                       "are kept by the planner ilqr alone, as samples have no multipliers; take it, or write them as costs"),
+               NULL;
+    scene_plant *const plan = scene_plant_open(scene, model, cfg, how->horizon, points, err);
+    mpc *const m = plan ? mpc_make(scene, model, how, seed, plan, false, err) : NULL;
+    if (!m) return scene_plant_close(plan), NULL;
+    m->own = plan;
+    double *const start = m->next;
+    ctn_model_initial_state(model, start, start + ctn_model_nq(model));
+    if (open_others(m, scene, model, err) && mpc_begin(m, start, 0, err) == CTN_OK) return m;
     mpc_close(m);
     return NULL;
 }
@@ -208,7 +206,7 @@ mpc *mpc_open(const ctn_scene *scene, const ctn_model *model, const ctn_batch_co
 void mpc_close(mpc *m)
 {
     if (!m) return;
-    ilqr_close(m->solver), sampling_close(m->sampler), scene_plant_close(m->plan);
+    ilqr_close(m->solver), sampling_close(m->sampler), scene_plant_close(m->own);
     lagrangian_close(m->lagrangian), limits_close(m->limits), reward_cost_close(m->reward);
     free(m->memory), free(m->guess), free(m);
 }
@@ -218,7 +216,7 @@ void mpc_close(mpc *m)
 /// Time begins where all that follows a target is near to it and slow; from then on it is told how far from it.
 static void note_distances(mpc *m, const double *x)
 {
-    costs *const c = scene_plant_costs(m->plan);
+    costs *const c = scene_plant_costs(m->plan.on);
     double far, rate;
     bool near = true;
     look_from(m, m->state.time);
@@ -239,13 +237,13 @@ static void note_limits(mpc *m, const double *x, const double *u)
 }
 
 /// What x, u cost where the horizon begins, but for what limits add.
-static double cost_now(mpc *m, const double *x, const double *u)
+static double cost_now(const mpc *m, const double *x, const double *u)
 {
     const int now = 0;
     double cost;
-    costs_cost(scene_plant_costs(m->plan), 1, &now, x, u, &cost);
-    if (!m->reward) return cost;
-    const added_cost earned = reward_cost_added(m->reward);
+    costs_cost(scene_plant_costs(m->plan.on), 1, &now, x, u, &cost);
+    if (!m->plan.reward) return cost;
+    const added_cost earned = reward_cost_added(m->plan.reward);
     earned.cost(earned.context, 1, &now, x, u, &cost);
     return cost;
 }
@@ -253,7 +251,7 @@ static double cost_now(mpc *m, const double *x, const double *u)
 /// What the plan has for where the plant is.
 static void decide(const mpc *m, const double *x, double *u)
 {
-    const plant *const p = scene_plant_of(m->plan);
+    const plant *const p = &m->plan.plant;
     memcpy(u, m->solver ? ilqr_controls(m->solver) : sampling_control(m->sampler), (size_t)m->nu * sizeof *u);
     if (!m->solver) return;
     p->difference(p->context, ilqr_states(m->solver), x, m->dx);
@@ -265,7 +263,7 @@ static void decide(const mpc *m, const double *x, double *u)
 /// others while the longest one of them still fits in.
 static ctn_status plan_next(mpc *m, const double *x, const double *u, ctn_error *err)
 {
-    const plant *const p = scene_plant_of(m->plan);
+    const plant *const p = &m->plan.plant;
     const double began = clock_now();
     double longest = 0;
     bool good;
@@ -279,24 +277,31 @@ static ctn_status plan_next(mpc *m, const double *x, const double *u, ctn_error 
         const double after = clock_now();
         longest = fmax(longest, after - last), last = after;
     }
-    if (status == CTN_OK && m->sampler && !sampling_get_state(m->sampler).round) status = sampling_judge(m->sampler, err);
-    if (status == CTN_OK) judge(m);
+    if (status == CTN_OK) status = mpc_judge(m, err);
     if (status == CTN_OK && m->lagrangian) lagrangian_follow(m->lagrangian, m->solver);
     m->state.seconds = clock_now() - began;
     return status;
 }
 
-ctn_status mpc_step(mpc *m, const double *x, double *u, ctn_error *err)
+/// When the next knot begins.
+static double after_this(const mpc *m) { return m->origin + (m->state.knot + 1) * m->state.length; }
+
+void mpc_tell(mpc *m, const double *x, double *u)
 {
     note_distances(m, x);
     decide(m, x, u), note_limits(m, x, u);
-    const double cost = cost_now(m, x, u);
-    const double after = m->origin + (m->state.knot + 1) * m->state.length;
-    look_from(m, after);
+    m->told = cost_now(m, x, u);
+    look_from(m, after_this(m));
+}
+
+void mpc_move_on(mpc *m) { m->state.time = after_this(m), m->state.knot++, m->state.cost += m->told; }
+
+ctn_status mpc_step(mpc *m, const double *x, double *u, ctn_error *err)
+{
+    mpc_tell(m, x, u);
     const ctn_status status = plan_next(m, x, u, err);
-    if (status != CTN_OK) return status;
-    m->state.knot++, m->state.time = after, m->state.cost += cost;
-    return CTN_OK;
+    if (status == CTN_OK) mpc_move_on(m);
+    return status;
 }
 
 mpc_state mpc_get_state(const mpc *m) { return m->state; }

@@ -33,6 +33,10 @@ typedef struct plant {
     int nx, n, m;
     int most;    // points that play is given at a time, at most
     bool added;  // changes are added number by number: nx = n, and add and difference are those of vectors
+    // x = (q, v) of as many numbers, and q' = q + before v + after v': the upper halves of A and B follow from the lower ones,
+    // A_q = [1 before] + after A_v, B_q = after B_v
+    bool rates;
+    double before, after;
     void *context;
     /// Step by step: points from x [count][nx], which are told by `tell`. Steps are the same at every knot, and beyond the
     /// horizon. Not CTN_OK: nothing is.
@@ -48,5 +52,8 @@ typedef struct plant {
 
 /// One point, one step, at the first knot: next [nx] of x, u; good: whether there is one.
 ctn_status plant_step(const plant *p, const double *x, const double *u, double *next, bool *good, ctn_error *err);
+
+/// Points [count], up to `most`, side by side: x [count][nx], u [count][m], next [count][nx], good [count].
+ctn_status plant_steps(const plant *p, int count, const double *x, const double *u, double *next, bool *good, ctn_error *err);
 
 #endif

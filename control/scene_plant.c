@@ -71,7 +71,7 @@ static ctn_status play_points(void *context, int count, const double *x, int ste
     ctn_tapes *const tapes = count == 1 ? s->one : s->many;
     told_points points = {count, tell_point, whose};
     split(s, count, count == 1 ? 1 : s->plant.most, x);
-    return tapes_play(tapes, steps, s->hold, s->anew, s->q, s->v, tell_points, &points, err);
+    return tapes_play(tapes, count, steps, s->hold, s->anew, s->q, s->v, tell_points, &points, err);
 }
 
 static ctn_status linearise(void *context, const double *x, const double *u, double *A, double *B, ctn_error *err)
@@ -104,8 +104,9 @@ static motors_are motors_of(const ctn_scene *scene)
     motors_are are = MOTORS_PLAIN;
     for (int k = 0; k < scene->nmotor; k++) {
         const scene_motor *const a = &scene->motors[k];
-        if (a->type != MOTOR_TORQUE) return MOTORS_ANY;
-        if (isfinite(a->effort)) are = MOTORS_TORQUES;
+        if (a->type >= MOTOR_THRUST) are = MOTORS_PUSH;
+        else if (a->type != MOTOR_TORQUE) return MOTORS_ANY;
+        else if (isfinite(a->effort) && are == MOTORS_PLAIN) are = MOTORS_TORQUES;
     }
     return are;
 }
@@ -246,6 +247,8 @@ scene_plant *scene_plant_open(const ctn_scene *scene, const ctn_model *model, co
         opened = ctn_model_parameter(model, cfg->parameters[k], &s->values[k], err) == CTN_OK;
     if (opened && !s->parameters && accelerations_suffice(model, cfg, s->hold)) {  // which are the model's
         s->plant.linearise = linearise_accelerations;
+        s->plant.rates = cfg->method == CTN_EULER || cfg->method == CTN_SEMI_IMPLICIT;
+        if (s->plant.rates) *(cfg->method == CTN_EULER ? &s->plant.before : &s->plant.after) = cfg->dt;
         opened = (s->by = accelerations_open(model, cfg, knots, motors_of(scene), err));
     }
     own.worlds = knots, opened = opened && (s->all = ctn_tapes_create(model, &own, s->hold, true, err));

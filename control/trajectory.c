@@ -102,6 +102,18 @@ static bool open_limits(trajectory *t, ctn_error *err)
     return true;
 }
 
+ilqr_config trajectory_settings(const ctn_scene *scene, int knots)
+{
+    const scene_optimize *const o = &scene->optimize;
+    return (ilqr_config){.backward = o->backward < knots ? o->backward : knots,
+                         .forward = o->forward < knots ? o->forward : knots,
+                         .zero_start = o->method == 1,
+                         .cost_alone = o->method == 1,
+                         .alphas = o->alphas,
+                         .rho = o->rho,
+                         .tolerance = o->tolerance};
+}
+
 trajectory *trajectory_open(const ctn_scene *scene, const ctn_model *model, const ctn_batch_config *cfg, double duration,
                             const added_cost *more, ctn_error *err)
 {
@@ -122,16 +134,8 @@ trajectory *trajectory_open(const ctn_scene *scene, const ctn_model *model, cons
     if (opened && more) t->more = *more, scene_plant_add(t->plant, *more);
     if (opened) {
         const bool bounded = scene_plant_bounds(t->plant, lower, upper);
-        const int N = scene_plant_of(t->plant)->knots;
-        const ilqr_config own = {.backward = o->backward < N ? o->backward : N,
-                                 .forward = o->forward < N ? o->forward : N,
-                                 .zero_start = o->method == 1,
-                                 .cost_alone = o->method == 1,
-                                 .alphas = o->alphas,
-                                 .rho = o->rho,
-                                 .tolerance = o->tolerance,
-                                 .lower = bounded ? lower : NULL,
-                                 .upper = bounded ? upper : NULL};
+        ilqr_config own = trajectory_settings(scene, scene_plant_of(t->plant)->knots);
+        own.lower = bounded ? lower : NULL, own.upper = bounded ? upper : NULL;
         t->solver = ilqr_open(scene_plant_of(t->plant), &own, err);
         opened = t->solver && begin(t, false, err) == CTN_OK;
     }

@@ -12,6 +12,9 @@
 
 typedef struct trajectory trajectory;
 
+/// What the scene says of the solver of so many knots, but for bounds.
+ilqr_config trajectory_settings(const ctn_scene *scene, int knots);
+
 /// Over `duration` s in steps of `cfg`; `more` is added to its cost (NULL: nothing), but not to trajectory_value. Scene and model
 /// must last. NULL on error: CTN_BAD_SCENE, CTN_FROZEN for a guess that the scene does not live through, others as
 /// ctn_tapes_create.

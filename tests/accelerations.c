@@ -15,7 +15,11 @@ static const char *const motors[] = {
     "  {joint: c, dof: 1, type: torque, effort: 0.5}]",
     "[{joint: a, type: position, kp: 20, kd: 1, effort: 2}, {joint: b, type: velocity, kd: 3, gear: 2},\n"
     "  {joint: c, dof: 1, type: position, kp: 5, kd: 0.2}]",
+    "[{joint: a, type: torque}, {link: c, type: thrust, point: [0.1, 0, 0], reaction: 0.1, axis: [0, 0, 1]},\n"
+    "  {link: b, type: thrust, point: [0, 0.1, 0.05], reaction: -0.1, axis: [1, 0, 0]}]",
 };
+static const ctn_method methods[] = {CTN_EULER, CTN_SEMI_IMPLICIT, CTN_RK2, CTN_RK3, CTN_RK4};
+enum { METHODS = sizeof methods / sizeof *methods };
 enum { MOTORS = sizeof motors / sizeof *motors, KNOTS = 5, NV = 4, N = 2 * NV, M = 3 };
 
 static ctn_scene *read_scene(int k)
@@ -64,11 +68,11 @@ static void differences(const plant *p, const double *x, const double *u, int j,
 START_TEST(knots_are_linearised_as_steps_change)
 {
     ctn_error err;
-    ctn_scene *const scene = read_scene(_i / 2);
+    ctn_scene *const scene = read_scene(_i / METHODS);
     ctn_model *const model = ctn_model_create(scene, &err);
     ck_assert_msg(model != NULL, "%s", err.message);
     ctn_batch_config cfg = ctn_batch_config_default();
-    cfg.method = _i % 2 ? CTN_EULER : CTN_SEMI_IMPLICIT, cfg.dt = 0.01, cfg.threads = 1;
+    cfg.method = methods[_i % METHODS], cfg.dt = 0.01, cfg.threads = 1;
     ck_assert(accelerations_suffice(model, &cfg, 1));
     scene_plant *const s = scene_plant_open(scene, model, &cfg, KNOTS * cfg.dt, 16, &err);
     ck_assert_msg(s != NULL, "%s", err.message);
@@ -96,7 +100,7 @@ int main(void)
 {
     Suite *const s = suite_create("accelerations");
     TCase *const c = tcase_create("accelerations");
-    tcase_add_loop_test(c, knots_are_linearised_as_steps_change, 0, 2 * MOTORS);
+    tcase_add_loop_test(c, knots_are_linearised_as_steps_change, 0, METHODS * MOTORS);
     suite_add_tcase(s, c);
     return run_suite(s);
 }

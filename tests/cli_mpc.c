@@ -140,6 +140,57 @@ START_TEST(follows_a_path)
 }
 END_TEST
 
+/// Carts side by side, of masses and starts of their own: each stands in the end; the same bits for threads, and as one alone with those
+/// numbers; a recording has all of them.
+START_TEST(many_worlds)
+{
+    enter_scratch();
+    spit("scene.yaml", CART("1", "0.2", "rk4", "0.02") COSTS);
+    spit("carts.yaml", CART("1", "0.2", "radau", "0.01") "sample: {q: {pole: {uniform: [-0.3, 0.3]}}, "
+                                                         "parameters: {mass_scale: {pole: {uniform: [0.9, 1.1]}}}}\n");
+    char *text[2];
+    for (int k = 0; k < 2; k++) {
+        const char *const out = k ? "b.h5" : "a.csv";
+        outcome o = catena("mpc", "scene.yaml", "--plant", "carts.yaml", "--worlds", "6", "--horizon", "2", "--threads", k ? "2" : "1",
+                           "--out", out);
+        ck_assert_msg(o.status == 0 && !*o.err && strstr(o.out, "6 worlds") && strstr(o.out, "lost          0 worlds"), "%s%s", o.out,
+                      o.err);
+        outcome_free(&o);
+        text[k] = slurp(k ? "b.csv" : "a.csv", NULL);
+    }
+    double stood[6] = {0}, first[6] = {0};
+    int rows = 0;
+    char *at[2] = {text[0], text[1]};
+    ck_assert(!strncmp(text[0], "time,world,u0,q0,q1,v0,v1,planned,iterations,seconds\n", 52));
+    while ((at[0] = strchr(at[0], '\n')) && *++at[0]) {
+        at[1] = strchr(at[1], '\n') + 1;
+        double x[2][ROW + 1];
+        for (int k = 0; k < 2; k++) ck_assert_int_eq(line_of(at[k], x[k], ROW + 1), ROW + 1);
+        ck_assert(!memcmp(x[0], x[1], ROW * sizeof **x));  // all but the seconds
+        const int w = (int)x[0][1];
+        ck_assert_int_eq(w, rows++ % 6);
+        if (x[0][0] == 0) first[w] = x[0][4];
+        stood[w] = fabs(x[0][4] - 3.14159265) + fabs(x[0][6]);
+    }
+    ck_assert_int_eq(rows, 6 * 250);
+    for (int w = 0; w < 6; w++) {
+        ck_assert_msg(stood[w] < 0.15, "world %d is %g off in the end", w, stood[w]);
+        ck_assert(fabs(first[w]) <= 0.3 && (!w || first[w] != first[w - 1]));
+    }
+    free(text[0]), free(text[1]);
+    outcome o = catena("mpc", "scene.yaml", "--worlds", "3", "--out", "x.csv");
+    ck_assert(o.status == 2 && strstr(o.err, "sample"));
+    outcome_free(&o);
+    o = catena("mpc", "scene.yaml", "--plant", "carts.yaml", "--worlds", "3", "--deadline", "0.01", "--out", "x.csv");
+    ck_assert_msg(o.status == 2 && strstr(o.err, "deadline"), "%d %s", o.status, o.err);
+    outcome_free(&o);
+    spit("rail.yaml", CART("1", "0.2", "rk4", "0.02") COSTS "  limits: [{term: posture, joints: [cart], within: [-0.4, 0.4]}]\n");
+    o = catena("mpc", "rail.yaml", "--plant", "carts.yaml", "--worlds", "3", "--out", "x.csv");
+    ck_assert_msg(o.status == 2 && strstr(o.err, "optimize.limits") && strstr(o.err, "without --worlds"), "%d %s", o.status, o.err);
+    outcome_free(&o), leave_scratch();
+}
+END_TEST
+
 /// A recording has the plant's states, with the table beside it; a deadline is kept, and what was made in it is told.
 START_TEST(records_by_a_deadline)
 {
@@ -277,6 +328,7 @@ int main(void)
     tcase_add_test(c, swings_up_and_holds);
     tcase_add_loop_test(c, samples_swing_up, 0, 2);
     tcase_add_test(c, follows_a_path);
+    tcase_add_test(c, many_worlds);
     tcase_add_test(c, records_by_a_deadline);
     tcase_add_test(c, keeps_its_rail);
     tcase_add_test(c, refused);

@@ -258,7 +258,7 @@ START_TEST(played)
                 ctn_tapes *const played_ = ctn_tapes_create(m, &cfg, 1, false, &err), *const run = ctn_tapes_create(
                                                                                           m, &cfg, ROUNDS * HOLD, false, &err);
                 ck_assert_msg(played_ && run, "seed %llu: %s", (unsigned long long)seed, err.message);
-                ck_assert_msg(tapes_play(played_, ROUNDS, HOLD, anew, q, v, tell_lanes, &p, &err) == CTN_OK, "%s", err.message);
+                ck_assert_msg(tapes_play(played_, WORLDS, ROUNDS, HOLD, anew, q, v, tell_lanes, &p, &err) == CTN_OK, "%s", err.message);
                 const ctn_tapes_hooks hooks = {.tell = tell_rows, .context = &told_rows};
                 if (!anew) ck_assert(ctn_tapes_run(run, ROUNDS * HOLD, q, v, NULL, &hooks, &err) == CTN_OK);
                 double *const at_q = calloc(WORLDS * nq + 1, sizeof *q), *const at_v = calloc(WORLDS * nv + 1, sizeof *v);

@@ -1,5 +1,6 @@
 /// `catena mpc`: model predictive control of a plant by a scene's plans (control/mpc.h), the table of what happened, and a recording.
 #include "cli/commands/commands.h"
+#include "cli/commands/mpc_asked.h"
 #include "cli/commands/mpc_options.h"
 #include "cli/base/inputs.h"
 #include "cli/base/message.h"
@@ -24,25 +25,15 @@ typedef struct {
     ctn_step_stats stats;  // of the last step
 } moved;
 
-/// What the command line asks for.
-typedef struct {
-    setup s, plant;  // plant.scene NULL: the same
-    const char *out;
-    char *table;  // out itself, or beside the recording
-    scene_mpc how;
-    uint64_t seed;
-    double duration;
-    bool quiet;
-} asked;
-
-static int read_options(const arguments *args, asked *a)
+static int read_options(const arguments *args, mpc_asked *a)
 {
     int status = setup_open_to_step(args, &a->s);
     if (status != EXIT_OK) return status;
     a->out = args->value[OPT_OUT], a->quiet = args->value[OPT_QUIET] != NULL;
     a->duration = ctn_scene_duration(a->s.scene);
     if (!a->out) return usage_error("--out is missing: the file of the table of what happens, .csv, or of a recording, .h5");
-    if (!args->value[OPT_THREADS]) a->s.cfg.threads = 1;  // plans are made of short pieces of work
+    a->worlds = args->value[OPT_WORLDS] ? a->s.cfg.worlds : 0;
+    if (!args->value[OPT_THREADS] && !a->worlds) a->s.cfg.threads = 1;  // a plan is made of short pieces of work
     if (!number_option(args, OPT_DURATION, &a->duration) || !mpc_options(args, a->s.scene, &a->how, &a->seed)) return EXIT_USAGE;
     const char *const dot = named_hdf5(a->out) ? strrchr(a->out, '.') : NULL;
     a->table = malloc(strlen(a->out) + sizeof ".csv");
@@ -64,19 +55,29 @@ static int read_options(const arguments *args, asked *a)
 
 // ---- the plant
 
-/// An exit status; close_plant is due in any case.
-static int open_plant(const arguments *args, const asked *a, double knot, moved *p)
+const setup *mpc_plant(const mpc_asked *a, double knot, int *hold)
 {
-    ctn_error err;
     const setup *const s = a->plant.scene ? &a->plant : &a->s;
     const int nq = ctn_model_nq(a->s.model), nv = ctn_model_nv(a->s.model), nu = ctn_model_ntarget(a->s.model);
     const double steps = knot / s->cfg.dt;
+    *hold = (int)rint(steps);
     if (ctn_model_nq(s->model) != nq || ctn_model_nv(s->model) != nv || ctn_model_ntarget(s->model) != nu)
         return usage_error("--plant: it has %d coordinates and %d numbers that motors are told, the scene %d and %d",
-                           ctn_model_nq(s->model), ctn_model_ntarget(s->model), nq, nu);
+                           ctn_model_nq(s->model), ctn_model_ntarget(s->model), nq, nu),
+               NULL;
     if (!(fabs(steps - rint(steps)) <= 1e-9 * steps) || rint(steps) < 1)
-        return usage_error("--plant: a knot of %g s is no whole number of its steps of %g s", knot, s->cfg.dt);
-    p->hold = (int)rint(steps), p->model = *s->model, p->model.controller = NULL;
+        return usage_error("--plant: a knot of %g s is no whole number of its steps of %g s", knot, s->cfg.dt), NULL;
+    return s;
+}
+
+/// An exit status; close_plant is due in any case.
+static int open_plant(const arguments *args, const mpc_asked *a, double knot, moved *p)
+{
+    ctn_error err;
+    const int nu = ctn_model_ntarget(a->s.model);
+    const setup *const s = mpc_plant(a, knot, &p->hold);
+    if (!s) return EXIT_USAGE;
+    p->model = *s->model, p->model.controller = NULL;
     p->list = calloc((size_t)nu + 1, sizeof *p->list);
     if (!p->list) return run_error("not enough memory");
     ctn_model_target_parameters(&p->model, p->list);
@@ -131,29 +132,30 @@ typedef struct {
     int knots, late;               // of these: which took longer than a knot
 } told;
 
-static void put_names(FILE *to, const char *prefix, int count)
+void mpc_names(FILE *to, const char *prefix, int count)
 {
     for (int i = 0; i < count; i++) fprintf(to, ",%s%d", prefix, i);
 }
 
-static void put_numbers(FILE *to, const double *x, int count)
+void mpc_numbers(FILE *to, const double *x, int count)
 {
     for (int i = 0; i < count; i++) fprintf(to, ",%.17g", x[i]);
 }
 
-static int compare(const void *a, const void *b)
+int mpc_compare(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
-static void print_summary(const asked *a, const mpc *m, told *t, const double *x, int nq, int nv)
+static void print_summary(const mpc_asked *a, const mpc *m, told *t, const double *x, int nq, int nv)
 {
     const mpc_state state = mpc_get_state(m), *const end = &state;
     const int n = t->knots;
     int missed = 0;
     for (int k = 0; k < n; k++) missed += a->how.deadline > 0 && t->seconds[k] > a->how.deadline;
-    qsort(t->seconds, (size_t)n, sizeof *t->seconds, compare), qsort(t->iterations, (size_t)n, sizeof *t->iterations, compare);
+    qsort(t->seconds, (size_t)n, sizeof *t->seconds, mpc_compare),
+        qsort(t->iterations, (size_t)n, sizeof *t->iterations, mpc_compare);
     printf("followed      %g s, %d knots of %g s, plans of %g s by %s\n", end->time, end->knot, end->length, a->how.horizon,
            mpc_planner_names[a->how.planner]);
     if (a->how.within > 0 && isfinite(end->started)) printf("targets       began to move at %g s\n", end->started);
@@ -183,20 +185,26 @@ static void print_summary(const asked *a, const mpc *m, told *t, const double *x
     printf("]\n");
 }
 
+int mpc_knots(const mpc_asked *a, double knot)
+{
+    const double whole = a->duration / knot;
+    if (whole >= 1 && whole < 1e7 && fabs(whole - rint(whole)) <= 1e-6 * whole) return (int)rint(whole);
+    usage_error("--duration: expected a whole number, up to ten million, of knots of %g s, found %g s", knot, a->duration);
+    return 0;
+}
+
 /// Knot after knot; a row has the state that a knot begins with.
-static int follow(const asked *a, mpc *m, moved *p, FILE *to)
+static int follow(const mpc_asked *a, mpc *m, moved *p, FILE *to)
 {
     ctn_error err;
     const int nq = ctn_model_nq(a->s.model), nv = ctn_model_nv(a->s.model), nu = ctn_model_ntarget(a->s.model);
-    const double length = mpc_get_state(m).length, whole = a->duration / length;
-    if (!(whole >= 1 && whole < 1e7) || fabs(whole - rint(whole)) > 1e-6 * whole)
-        return usage_error("--duration: expected a whole number, up to ten million, of knots of %g s, found %g s", length,
-                           a->duration);
-    told t = {.knots = (int)rint(whole)};
+    const double length = mpc_get_state(m).length;
+    told t = {.knots = mpc_knots(a, length)};
+    if (!t.knots) return EXIT_USAGE;
     t.seconds = calloc(2 * (size_t)t.knots, sizeof *t.seconds), t.iterations = t.seconds + t.knots;
     double *const x = calloc((size_t)(nq + nv + nu) + 1, sizeof *x), *const u = x + nq + nv;
     int status = t.seconds && x ? EXIT_OK : run_error("not enough memory");
-    fputs("time", to), put_names(to, "u", nu), put_names(to, "q", nq), put_names(to, "v", nv);
+    fputs("time", to), mpc_names(to, "u", nu), mpc_names(to, "q", nq), mpc_names(to, "v", nv);
     fputs(",planned,iterations,seconds\n", to);
     for (int k = 0; k < t.knots && status == EXIT_OK; k++) {
         ctn_batch_state(p->batch, x, x + nq);
@@ -206,7 +214,7 @@ static int follow(const asked *a, mpc *m, moved *p, FILE *to)
         else if (made != CTN_OK) status = engine_error(&err), status = made == CTN_FROZEN ? EXIT_RUN : status;
         if (status != EXIT_OK) break;
         t.seconds[k] = now.seconds, t.iterations[k] = now.iterations, t.late += now.seconds > length;
-        fprintf(to, "%.17g", k * length), put_numbers(to, u, nu), put_numbers(to, x, nq + nv);
+        fprintf(to, "%.17g", k * length), mpc_numbers(to, u, nu), mpc_numbers(to, x, nq + nv);
         fprintf(to, ",%.17g,%d,%.6f\n", now.planned, now.iterations, now.seconds);
         status = move(p, u);
     }
@@ -218,34 +226,42 @@ static int follow(const asked *a, mpc *m, moved *p, FILE *to)
     return status;
 }
 
-static int mpc_main(const arguments *args)
+/// One world.
+static int follow_one(const arguments *args, const mpc_asked *a)
 {
-    asked a = {0};
-    moved plant = {0};
     ctn_error err;
-    mpc *m = NULL;
+    moved plant = {0};
     new_file f = {0};
-    int status = read_options(args, &a);
-    if (status == EXIT_OK) {
-        catch_signals();
-        a.s.cfg.interrupt = stop_flag();
-        m = mpc_open(a.s.scene, a.s.model, &a.s.cfg, &a.how, a.seed, &err);
-        if (!m) status = err.status == CTN_INTERRUPTED ? run_error("interrupted before the first plan") : status_error(&err, "");
-    }
-    const scene_optimize *const o = m ? &a.s.scene->optimize : NULL;
+    mpc *const m = mpc_open(a->s.scene, a->s.model, &a->s.cfg, &a->how, a->seed, &err);
+    const scene_optimize *const o = &a->s.scene->optimize;
+    int status = m                               ? EXIT_OK
+                 : err.status == CTN_INTERRUPTED ? run_error("interrupted before the first plan")
+                                                 : status_error(&err, "");
     if (status == EXIT_OK && mpc_get_state(m).violation > o->limit_tolerance)
         warning(
             "the first plan misses limits by up to %.2g, more than `limit_tolerance`, %g, and the next ones have few iterations: "
             "give `optimize` more of them, another `guess` or `penalty`, or limits that can be kept",
             mpc_get_state(m).violation, o->limit_tolerance);
-    if (status == EXIT_OK) status = open_plant(args, &a, mpc_get_state(m).length, &plant);
-    if (status == EXIT_OK && new_file_open(&f, a.table, &err) != CTN_OK) status = status_error(&err, "");
+    if (status == EXIT_OK) status = open_plant(args, a, mpc_get_state(m).length, &plant);
+    if (status == EXIT_OK && new_file_open(&f, a->table, &err) != CTN_OK) status = status_error(&err, "");
     else if (status == EXIT_OK) {
-        status = follow(&a, m, &plant, f.stream);
+        status = follow(a, m, &plant, f.stream);
         if (new_file_close(&f, true, &err) != CTN_OK) status = status_error(&err, "");
     }
     status = close_plant(&plant, status);
     mpc_close(m);
+    return status;
+}
+
+static int mpc_main(const arguments *args)
+{
+    mpc_asked a = {0};
+    int status = read_options(args, &a);
+    if (status == EXIT_OK) {
+        catch_signals();
+        a.s.cfg.interrupt = stop_flag();
+        status = a.worlds ? mpc_follow_worlds(args, &a) : follow_one(args, &a);
+    }
     if (a.s.scene) setup_close(&a.s);
     if (a.plant.scene) setup_close(&a.plant);
     free(a.table);
@@ -263,15 +279,17 @@ const command command_mpc = {
              "start. Then, knot after knot, motors are told what the plan has, with its gains for where the plant is, while\n"
              "the next plan is made: the last one, moved on, and --iterations of it (default: of the scene, or 2), or as\n"
              "many as --deadline has time for. --planner sampling and mppi are base lines that need no derivatives.\n"
+             "--worlds N steers as many plants, which the `sample:` section of their scene makes differ, with plans of their\n"
+             "own, over lanes and threads; the table then has a row for each, with its number.\n"
              "--plant SCENE is what is really moved, with other masses, say; it has the same coordinates and motors.\n"
              "--out FILE.csv is a table of time, what motors were told, states, what plans cost, how many iterations they\n"
              "had, and how long each took. --out FILE.h5 records the plant as catena run does, and has the table beside it.\n"
              "Exit status: 0 success; 1 interrupted, frozen, or a file could not be written; 2 bad usage or a bad scene.\n",
-    .takes = (TAKES_METHOD & ~TAKES(OPT_WORLDS)) | TAKES_MPC | TAKES(OPT_DURATION) | TAKES(OPT_PLANT) | TAKES(OPT_OUT) |
-             TAKES(OPT_QUIET),
+    .takes = TAKES_METHOD | TAKES_MPC | TAKES(OPT_DURATION) | TAKES(OPT_PLANT) | TAKES(OPT_OUT) | TAKES(OPT_QUIET),
     .out = "the file of the table, .csv, or of a recording, .h5, which has the table beside it",
     .examples = "  catena mpc scenes/cartpole-swing-up.yaml --horizon 1.5 --duration 6 --out followed.csv\n"
                 "  catena mpc scenes/iiwa14-eight.yaml --deadline 0.008 --out eight.h5\n"
+                "  catena mpc scenes/cartpole-swing-up.yaml --plant carts.yaml --worlds 100 --out carts.h5\n"
                 "  catena mpc scenes/cartpole-swing-up.yaml --planner mppi --samples 128 --iterations 1 --out sampled.csv\n",
     .main = mpc_main,
 };

@@ -4,6 +4,7 @@
 
 #include <catena/along.h>
 #include <catena/batch.h>
+#include <catena/between.h>
 #include <catena/cma.h>
 #include <catena/contact.h>
 #include <catena/controller.h>
@@ -14,6 +15,7 @@
 #include <catena/hash.h>
 #include <catena/model.h>
 #include <catena/motors.h>
+#include <catena/mpc.h>
 #include <catena/optimize.h>
 #include <catena/parameters.h>
 #include <catena/record.h>
@@ -23,6 +25,7 @@
 #include <catena/sensors.h>
 #include <catena/status.h>
 #include <catena/tapes.h>
+#include <catena/trajectories.h>
 #include <catena/tree.h>
 
 #endif

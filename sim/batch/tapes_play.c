@@ -58,13 +58,14 @@ static void play_block(void *context, int thread, int b)
     g->play(lanes_of(batch, b), &batch->cfg, state_of(batch, b), work_of(batch, thread), &play, count, &batch->use[thread]);
 }
 
-ctn_status tapes_play(ctn_tapes *t, int rounds, int hold, bool anew, const double *q, const double *v, tapes_teller tell,
-                      void *context, ctn_error *err)
+ctn_status tapes_play(ctn_tapes *t, int worlds, int rounds, int hold, bool anew, const double *q, const double *v,
+                      tapes_teller tell, void *context, ctn_error *err)
 {
     const ctn_status status = tapes_check_begin(t, q, v, NULL, err);
     if (status != CTN_OK) return status;
     t->steps = 0;
     playing job = {t, rounds, hold, anew, q, v, tell, context};
-    pool_run(t->batch->pool, t->batch->blocks, play_block, &job);
+    const int lanes = t->batch->engine->lanes;
+    pool_run(t->batch->pool, (worlds + lanes - 1) / lanes, play_block, &job);
     return interrupted(t) ? fail(err, CTN_INTERRUPTED, "the call was interrupted: the worlds are nowhere") : CTN_OK;
 }

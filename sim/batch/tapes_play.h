@@ -1,20 +1,21 @@
-/// Worlds on their way through many steps, with a caller in between who works on lanes as they are: what policies and roll-outs with
-/// feedback ask for in every step. Nothing is recorded.
+/// Worlds on their way through many steps, with a caller in between who works on lanes as they are: what policies and
+/// roll-outs with feedback ask for in every step. Nothing is recorded.
 #ifndef CATENA_SIM_TAPES_PLAY_H
 #define CATENA_SIM_TAPES_PLAY_H
 
 #include <catena/tapes.h>
 
-/// Worlds first .. first + count - 1, side by side: x [nq + nv][lanes] is their state as `round` rounds have left it, u [ncontrol][lanes] is to be
-/// what motors are told in the next one (NULL: the last one is over). good [count]: false: the world was frozen on its way. Several
-/// threads ask, each for other worlds.
+/// Worlds first .. first + count - 1, side by side: x [nq + nv][lanes] is their state as `round` rounds have left it, u
+/// [ncontrol][lanes] is to be what motors are told in the next one (NULL: the last one is over). good [count]: false: the
+/// world was frozen on its way. Several threads ask, each for other worlds.
 typedef void (*tapes_teller)(void *context, int first, int count, int lanes, int round, const double *x, const bool *good,
                              double *u);
 
-/// From q [worlds][nq], v [worlds][nv] through `rounds` times `hold` steps. anew: each round begins at q and v alone, as
-/// ctn_tapes_run does when worlds begin. The model has no targets that move. CTN_BAD_ARGUMENT: a state that cannot be begun at;
-/// CTN_INTERRUPTED: `interrupt` of the configuration ended it, after the worlds that were on their way; what was told is not all.
-ctn_status tapes_play(ctn_tapes *t, int rounds, int hold, bool anew, const double *q, const double *v, tapes_teller tell,
-                      void *context, ctn_error *err);
+/// The first `worlds` worlds, from q [all][nq], v [all][nv] through `rounds` times `hold` steps; what lies in a block with them
+/// goes along. anew: each round begins at q and v alone, as ctn_tapes_run does when worlds begin. The model has no targets that
+/// move. CTN_BAD_ARGUMENT: a state that cannot be begun at; CTN_INTERRUPTED: `interrupt` of the configuration ended it, after the
+/// worlds that were on their way; what was told is not all.
+ctn_status tapes_play(ctn_tapes *t, int worlds, int rounds, int hold, bool anew, const double *q, const double *v,
+                      tapes_teller tell, void *context, ctn_error *err);
 
 #endif

@@ -1,0 +1,219 @@
+/// The calls of catena/trajectories.h: a solver for each world, which groups of them lend what they work in.
+#include "control/ilqr.h"
+#include "control/plan_threads.h"
+#include "control/trajectory.h"
+#include "sim/base/config.h"
+#include "sim/base/status.h"
+
+#include <catena/motors.h>
+#include <catena/trajectories.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_WORDS = 200 };
+
+/// Of a world.
+typedef struct {
+    plan_world plan;
+    ilqr *solver;
+    ctn_status lost;
+    char why[MOST_WORDS];
+} one_of_them;
+
+struct ctn_trajectories {
+    int worlds;
+    plan_threads *threads;
+    one_of_them *of;     // [worlds]
+    double *x0, *guess;  // [worlds][nx], [knots][nu]
+    size_t nx;
+    const volatile int *interrupt;
+    int iterations;  // of the call in hand
+    atomic_int status;
+};
+
+static void lose(one_of_them *w, ctn_status status, const ctn_error *err)
+{
+    w->lost = status;
+    snprintf(w->why, sizeof w->why, "%.*s", MOST_WORDS - 1, err->message);
+}
+
+static void take(ctn_trajectories *t, const plan_group *g, int w) { plan_world_take(&t->of[w].plan, t->of[w].solver, g, w); }
+
+static bool interrupted(ctn_trajectories *t)
+{
+    if (!t->interrupt || !*t->interrupt) return false;
+    t->status = CTN_INTERRUPTED;
+    return true;
+}
+
+static void begin_group(void *context, const plan_group *g)
+{
+    ctn_trajectories *const t = context;
+    ctn_error err;
+    for (int w = g->first; w < g->first + g->count && !interrupted(t); w++) {
+        take(t, g, w);
+        const ctn_status status = ilqr_begin(t->of[w].solver, t->x0 + (size_t)w * t->nx, t->guess, &err);
+        if (status == CTN_INTERRUPTED) t->status = CTN_INTERRUPTED;
+        else if (status != CTN_OK) lose(&t->of[w], status, &err);
+    }
+}
+
+static void step_group(void *context, const plan_group *g)
+{
+    ctn_trajectories *const t = context;
+    const size_t count = (size_t)g->count;
+    ctn_error err;
+    ilqr **const solver = calloc(count, sizeof(ilqr *));
+    int *const world = calloc(count, sizeof *world);
+    ctn_status *const status = calloc(count, sizeof *status);
+    if (!solver || !world || !status) t->status = CTN_NO_MEMORY;
+    for (int k = 0; k < t->iterations && t->status != CTN_NO_MEMORY && !interrupted(t); k++) {
+        int going = 0;
+        for (int w = g->first; w < g->first + g->count; w++) {
+            if (t->of[w].lost != CTN_OK || ilqr_get_state(t->of[w].solver).stop != ILQR_RUNS) continue;
+            if (!k) take(t, g, w);
+            solver[going] = t->of[w].solver, world[going++] = w;
+        }
+        if (!going) break;
+        ilqr_step_together(g->together, going, solver, status, &err);
+        for (int i = 0; i < going; i++) {
+            if (status[i] == CTN_OK) continue;
+            if (status[i] == CTN_INTERRUPTED) t->status = CTN_INTERRUPTED;
+            else lose(&t->of[world[i]], status[i], &err);
+        }
+    }
+    free(solver), free(world), free(status);
+}
+
+static ctn_status run(ctn_trajectories *t, void (*does)(void *context, const plan_group *g), ctn_error *err)
+{
+    t->status = CTN_OK;
+    plan_threads_run(t->threads, does, t);
+    if (t->status == CTN_INTERRUPTED) return fail(err, CTN_INTERRUPTED, "interrupted");
+    if (t->status == CTN_NO_MEMORY) return fail(err, CTN_NO_MEMORY, "not enough memory for %d trajectories", t->worlds);
+    return CTN_OK;
+}
+
+// ---- opening
+
+static bool open_worlds(ctn_trajectories *t, const ctn_scene *scene, int nu, const double *x0, ctn_error *err)
+{
+    scene_plant *const on = plan_threads_plant(t->threads, 0);
+    const size_t worlds = (size_t)t->worlds, knots = (size_t)scene_plant_of(on)->knots, m = (size_t)nu;
+    double *const lower = calloc(2 * m + 1, sizeof *lower), *const upper = lower + m;
+    t->of = calloc(worlds, sizeof *t->of);
+    t->x0 = calloc(worlds * t->nx + 1, sizeof *t->x0), t->guess = calloc(knots * m + 1, sizeof *t->guess);
+    bool opened = lower && t->of && t->x0 && t->guess;
+    if (!opened) fail(err, CTN_NO_MEMORY, "not enough memory for %d trajectories", t->worlds);
+    if (opened) {
+        ilqr_config own = trajectory_settings(scene, (int)knots);
+        const bool bounded = scene_plant_bounds(on, lower, upper);
+        own.lower = bounded ? lower : NULL, own.upper = bounded ? upper : NULL, own.lent = true;
+        memcpy(t->x0, x0, worlds * t->nx * sizeof *x0), scene_plant_guess(on, t->guess);
+        for (int w = 0; w < t->worlds && opened; w++) {
+            plan_world_open(&t->of[w].plan, on);
+            opened = (t->of[w].solver = ilqr_open(&t->of[w].plan.plant, &own, err));
+        }
+    }
+    free(lower);
+    return opened;
+}
+
+ctn_trajectories *ctn_trajectories_create(const ctn_scene *scene, const ctn_model *model, const ctn_batch_config *cfg,
+                                          double duration, const double *x0, ctn_error *err)
+{
+    if (missing(__func__, "scene", scene, err) || missing(__func__, "model", model, err) || missing(__func__, "cfg", cfg, err) ||
+        missing(__func__, "x0", x0, err) || config_check(cfg, err) != CTN_OK)
+        return NULL;
+    const scene_optimize *const o = &scene->optimize;
+    const size_t nx = (size_t)(ctn_model_nq(model) + ctn_model_nv(model));
+    for (size_t i = 0; i < (size_t)cfg->worlds * nx; i++)
+        if (!isfinite(x0[i]))
+            return fail(err, CTN_BAD_ARGUMENT, "x0: number %zu of world %zu is %g; expected a number", i % nx, i / nx, x0[i]),
+                   NULL;
+    if (cfg->parameter_count)
+        return fail(err, CTN_UNAVAILABLE,
+                    "parameters: trajectories of many worlds are of one plant in this version; take ctn_optimize for each"),
+               NULL;
+    if (o->nlimit)
+        return fail_at(err, CTN_BAD_SCENE, scene->path, o->at.line, o->at.column, "optimize.limits",
+                       "are kept by one trajectory at a time in this version (ctn_optimize); write them as costs"),
+               NULL;
+    ctn_trajectories *const t = calloc(1, sizeof *t);
+    if (!t) return fail(err, CTN_NO_MEMORY, "not enough memory for trajectories"), NULL;
+    t->worlds = cfg->worlds, t->nx = nx, t->interrupt = cfg->interrupt;
+    const ilqr_config solver = trajectory_settings(scene, INT32_MAX);
+    t->threads = plan_threads_open(scene, model, cfg, duration, solver.alphas, &solver, err);
+    const bool opened =
+        t->threads && open_worlds(t, scene, ctn_model_ntarget(model), x0, err) && run(t, begin_group, err) == CTN_OK;
+    if (opened) return t;
+    ctn_trajectories_free(t);
+    return NULL;
+}
+
+void ctn_trajectories_free(ctn_trajectories *t)
+{
+    if (!t) return;
+    for (int w = 0; w < t->worlds && t->of; w++) ilqr_close(t->of[w].solver);
+    plan_threads_close(t->threads);
+    free(t->of), free(t->x0), free(t->guess), free(t);
+}
+
+// ---- iterations, and what there is
+
+ctn_status ctn_trajectories_step(ctn_trajectories *t, int iterations, ctn_error *err)
+{
+    if (missing(__func__, "trajectories", t, err)) return CTN_BAD_ARGUMENT;
+    if (iterations < 0) return fail(err, CTN_BAD_ARGUMENT, "iterations: expected 0 or more, found %d", iterations);
+    t->iterations = iterations;
+    return run(t, step_group, err);
+}
+
+static const one_of_them *world_of(const ctn_trajectories *t, int w) { return t && w >= 0 && w < t->worlds ? &t->of[w] : NULL; }
+
+bool ctn_trajectories_run(const ctn_trajectories *t)
+{
+    for (int w = 0; t && w < t->worlds; w++)
+        if (t->of[w].lost == CTN_OK && ilqr_get_state(t->of[w].solver).stop == ILQR_RUNS) return true;
+    return false;
+}
+
+ctn_optimize_state ctn_trajectories_get_state(const ctn_trajectories *t, int world)
+{
+    const one_of_them *const w = world_of(t, world);
+    if (!w) return (ctn_optimize_state){0};
+    const ilqr_state x = ilqr_get_state(w->solver);
+    static const ctn_optimize_stop stops[] = {
+        [ILQR_RUNS] = CTN_OPTIMIZE_RUNS, [ILQR_OPTIMAL] = CTN_OPTIMIZE_OPTIMAL, [ILQR_STUCK] = CTN_OPTIMIZE_STUCK};
+    return (ctn_optimize_state){.iteration = x.iteration, .cost = x.cost, .gradient = x.gradient, .stop = stops[x.stop]};
+}
+
+ctn_status ctn_trajectories_lost(const ctn_trajectories *t, int world, const char **message)
+{
+    const one_of_them *const w = world_of(t, world);
+    if (message) *message = w ? w->why : "";
+    return w ? w->lost : CTN_OK;
+}
+
+int ctn_trajectories_knots(const ctn_trajectories *t) { return t ? scene_plant_of(plan_threads_plant(t->threads, 0))->knots : 0; }
+
+const double *ctn_trajectories_states(const ctn_trajectories *t, int world)
+{
+    const one_of_them *const w = world_of(t, world);
+    return w ? ilqr_states(w->solver) : NULL;
+}
+
+const double *ctn_trajectories_controls(const ctn_trajectories *t, int world)
+{
+    const one_of_them *const w = world_of(t, world);
+    return w ? ilqr_controls(w->solver) : NULL;
+}
+
+const double *ctn_trajectories_gains(const ctn_trajectories *t, int world)
+{
+    const one_of_them *const w = world_of(t, world);
+    return w ? ilqr_gains(w->solver) : NULL;
+}
