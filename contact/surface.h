@@ -128,6 +128,20 @@ FN sym3 terrain_bend(const fixed_surface *f, vec3 y)
     return H;
 }
 
+/// How a point y in the axes of a solid body stands at it; H: takes the second derivative of the gap, may be NULL.
+FN surface_point at_solid(const fixed_surface *f, vec3 y, sym3 *H)
+{
+    surface_point s;
+    switch (f->kind) {
+    case SURFACE_BOX: s = at_box(f, y, H); break;
+    case SURFACE_CYLINDER: s = at_cylinder(f, y, H); break;
+    case SURFACE_ELLIPSOID: s = at_ellipsoid(f, y, H); break;
+    case SURFACE_HULL: s = at_hull(f, y, H); break;
+    default: s = at_round(f, y, H);
+    }
+    return s;
+}
+
 /// Where x stands at a surface; H: takes the second derivative of the gap, may be NULL.
 KERNEL surface_point stand_at(const fixed_surface *f, vec3 x, sym3 *H)
 {
@@ -140,13 +154,7 @@ KERNEL surface_point stand_at(const fixed_surface *f, vec3 x, sym3 *H)
         if (H) *H = sym_diagonal(rset(0), rset(0), rset(0));
         return s;
     }
-    switch (f->kind) {
-    case SURFACE_BOX: s = at_box(f, y, H); break;
-    case SURFACE_CYLINDER: s = at_cylinder(f, y, H); break;
-    case SURFACE_ELLIPSOID: s = at_ellipsoid(f, y, H); break;
-    case SURFACE_HULL: s = at_hull(f, y, H); break;
-    default: s = at_round(f, y, H);
-    }
+    s = at_solid(f, y, H);
     s.n = s.face = mul(R, s.n);
     if (H) *H = turn(R, *H);
     return s;

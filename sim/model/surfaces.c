@@ -37,19 +37,23 @@ double surface_friction(const ctn_scene *scene, int k)
     return k < 1 ? NAN : k <= c->nobstacle ? c->obstacles[k - 1].shape.friction : c->terrain.friction;
 }
 
-/// The axes of a body whose z axis is that of a segment, its middle, and half its length.
-static void lay_along(fixed_surface *f, const double *from, const double *to)
+void axes_along(const double z[3], double R[9])
 {
-    double z[3], length = 0;
-    for (int k = 0; k < 3; k++) f->at[k] = (from[k] + to[k]) / 2, z[k] = to[k] - from[k], length = hypot(length, z[k]);
-    f->half[2] = length / 2;
-    for (int k = 0; k < 3; k++) z[k] /= length;
     const int least = fabs(z[0]) <= fabs(z[1]) && fabs(z[0]) <= fabs(z[2]) ? 0 : fabs(z[1]) <= fabs(z[2]) ? 1 : 2;
     double x[3], across = 0;
     for (int k = 0; k < 3; k++) x[k] = (k == least) - z[least] * z[k], across = hypot(across, x[k]);
     for (int k = 0; k < 3; k++) x[k] /= across;
     const double y[3] = {z[1] * x[2] - z[2] * x[1], z[2] * x[0] - z[0] * x[2], z[0] * x[1] - z[1] * x[0]};
-    for (int k = 0; k < 3; k++) f->R[3 * k] = x[k], f->R[3 * k + 1] = y[k], f->R[3 * k + 2] = z[k];
+    for (int k = 0; k < 3; k++) R[3 * k] = x[k], R[3 * k + 1] = y[k], R[3 * k + 2] = z[k];
+}
+
+void lay_along(const double *from, const double *to, double at[3], double R[9], double *half)
+{
+    double z[3], length = 0;
+    for (int k = 0; k < 3; k++) at[k] = (from[k] + to[k]) / 2, z[k] = to[k] - from[k], length = hypot(length, z[k]);
+    *half = length / 2;
+    for (int k = 0; k < 3; k++) z[k] /= length;
+    axes_along(z, R);
 }
 
 /// numbers: room for those of a hull.
@@ -60,7 +64,7 @@ static fixed_surface surface_of(const scene_obstacle *o, double *numbers)
                                          [SHAPE_CAPSULE] = SURFACE_CAPSULE,     [SHAPE_CYLINDER] = SURFACE_CYLINDER,
                                          [SHAPE_ELLIPSOID] = SURFACE_ELLIPSOID, [SHAPE_MESH] = SURFACE_HULL};
     fixed_surface f = {.kind = kinds[s->type], .R = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
-    if (s->type == SHAPE_CAPSULE || s->type == SHAPE_CYLINDER) lay_along(&f, s->from, s->to);
+    if (s->type == SHAPE_CAPSULE || s->type == SHAPE_CYLINDER) lay_along(s->from, s->to, f.at, f.R, &f.half[2]);
     else memcpy(f.at, s->center, sizeof f.at);
     if (s->type == SHAPE_BOX || s->type == SHAPE_ELLIPSOID || s->type == SHAPE_MESH) rotation_matrix(s->rotation, f.R);
     if (s->type == SHAPE_BOX) {

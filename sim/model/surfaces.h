@@ -15,6 +15,9 @@ int next_surface(const ctn_scene *scene, const scene_shape *shape, int k);
 bool make_surfaces(ctn_model *m, const ctn_scene *scene);
 void free_surfaces(ctn_model *m);
 
+/// The middle of a segment, axes whose z axis, the last column, is along it, and half its length.
+void lay_along(const double *from, const double *to, double at[3], double R[9], double *half);
+
 /// The friction of surface k (0: the ground), NAN: it says none.
 double surface_friction(const ctn_scene *scene, int k);
 
@@ -26,5 +29,8 @@ double terrain_height(const fixed_surface *terrain, double x, double y);
 
 /// Coefficients of the spline through heights [rows][columns], in place.
 void fit_heights(double *heights, int columns, int rows);
+
+/// Axes R [9], the columns, whose z axis is the unit vector z; and those along a segment, its middle, and (returned) half its length.
+void axes_along(const double z[3], double R[9]);
 
 #endif

@@ -1,0 +1,320 @@
+/// How much the elements of a pair count (contact/pair_weight.h): together they know how far shapes are from each other, and how deep
+/// they overlap, and where faces lie on each other they are all there.
+#include "tests/two_shapes.h"
+
+#include "tests/suite.h"
+
+#define SEED 20261129
+
+enum { MOST_CORNERS = 40, MOST_AXES = 2 * 24 + 36 * 36 };
+
+static const core_kind kinds[][2] = {
+    {CORE_BOX, CORE_BOX}, {CORE_SEGMENT, CORE_BOX}, {CORE_HULL, CORE_HULL}, {CORE_BOX, CORE_HULL}, {CORE_SEGMENT, CORE_HULL}};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+/// The corners of a core, from an origin that both have. Returns how many.
+static int corners_of(const touch_shape *s, mat3 R, vec3 middle, vec3 *to)
+{
+    const int count = points_of_core(s);
+    for (int k = 0; k < count; k++) to[k] = add(middle, mul(R, point_of_core(s, k)));
+    return count;
+}
+
+/// What is shared between corners: a point, which moves along a way between the one of them that is least along d and one that has
+/// a share and is the largest; sign: -1 turns d. [Lacoste-Julien, Jaggi 2015, pairwise steps]
+static vec3 share_out(const vec3 *x, int count, double *share, vec3 d, double sign)
+{
+    int least = 0, most = -1;
+    for (int k = 1; k < count; k++)
+        if (sign * dot(d, x[k]) < sign * dot(d, x[least])) least = k;
+    for (int k = 0; k < count; k++)
+        if (share[k] > 0 && (most < 0 || sign * dot(d, x[k]) > sign * dot(d, x[most]))) most = k;
+    const vec3 way = sub(x[least], x[most]);
+    const double square = dot(way, way), step = square > 0 ? fmin(-sign * dot(d, way) / square, share[most]) : 0;
+    share[least] += step, share[most] -= step;
+    return add_scaled(d, way, sign * step);
+}
+
+/// The distance of two cores; as planes bound it from below, it is known to 1e-11. Less than 0: they overlap, or nearly.
+static double core_distance(const two_shapes *p)
+{
+    const pair_pose P = pose_of(p);
+    vec3 a[MOST_CORNERS], b[MOST_CORNERS];
+    const int of_a = corners_of(&p->a, P.A, add(P.a, P.ab), a), of_b = corners_of(&p->b, P.B, P.b, b);
+    double at_a[MOST_CORNERS] = {1}, at_b[MOST_CORNERS] = {1};
+    vec3 d = sub(a[0], b[0]);
+    for (int i = 0; i < 1000000; i++) {
+        d = share_out(b, of_b, at_b, share_out(a, of_a, at_a, d, 1), -1);
+        if (i % 16) continue;
+        const double most = sqrt(dot(d, d));
+        if (most < 1e-4) return -1;
+        double of = 1e30, to = -1e30;
+        for (int k = 0; k < of_a; k++) of = fmin(of, dot(d, a[k]) / most);
+        for (int k = 0; k < of_b; k++) to = fmax(to, dot(d, b[k]) / most);
+        if (most - (of - to) < 1e-11) return most;
+    }
+    ck_abort_msg("no distance found");
+    return 0;
+}
+
+/// How far two cores are apart by the best of all planes along faces, *by_face, and along any two lines.
+static double parted_by_planes(const two_shapes *p, double *by_face)
+{
+    const pair_pose P = pose_of(p);
+    vec3 a[MOST_CORNERS], b[MOST_CORNERS], axis[MOST_AXES];
+    const int of_a = corners_of(&p->a, P.A, add(P.a, P.ab), a), of_b = corners_of(&p->b, P.B, P.b, b);
+    int count = 0, faces;
+    double at, best = -1e30;
+    for (int k = 0; k < faces_of_core(&p->a); k++) axis[count++] = mul(P.A, face_of_core(&p->a, k, &at));
+    for (int k = 0; k < faces_of_core(&p->b); k++) axis[count++] = mul(P.B, face_of_core(&p->b, k, &at));
+    faces = count;
+    for (int i = 0; i < lines_of_core(&p->a); i++)
+        for (int j = 0; j < lines_of_core(&p->b); j++) {
+            const vec3 n = cross(mul(P.A, line_of_core(&p->a, i).way), mul(P.B, line_of_core(&p->b, j).way));
+            const double length = sqrt(dot(n, n));
+            if (length > 1e-4) axis[count++] = scale(n, 1 / length);
+        }
+    for (int k = 0; k < count; k++) {
+        double least[2] = {1e30, 1e30}, most[2] = {-1e30, -1e30};
+        for (int i = 0; i < of_a; i++) least[0] = fmin(least[0], dot(axis[k], a[i])), most[0] = fmax(most[0], dot(axis[k], a[i]));
+        for (int i = 0; i < of_b; i++) least[1] = fmin(least[1], dot(axis[k], b[i])), most[1] = fmax(most[1], dot(axis[k], b[i]));
+        best = fmax(best, fmax(least[0] - most[1], least[1] - most[0]));
+        if (k == faces - 1) *by_face = best;
+    }
+    return best;
+}
+
+/// Apart, the least gap of all elements that count is the distance.
+START_TEST(elements_know_the_distance)
+{
+    rng r = {SEED + 3};
+    int far = 0, by_lines = 0, near = 0;
+    const core_kind *const k = kinds[_i];
+    for (int i = 0; i < 4000; i++) {
+        const two_shapes p = random_pair(&r, k[0], k[1], 1);
+        const double d = core_distance(&p);
+        if (d < 1e-3) continue;
+        const pair_pose P = pose_of(&p);
+        const double parted = cores_apart(&p);
+        ck_assert_double_le(parted, d + 1e-12);
+        ck_assert_double_gt(parted, 0);
+        double least = 1e30;
+        bool lines = false;
+        for (int e = 0; e < elements_of(&p.a, &p.b); e++) {
+            const double w = weight_of_element(&p.a, &p.b, e, &P, parted);
+            ck_assert(w >= 0 && w <= 1);
+            const double gap = gap_at(&p.a, &p.b, e, &P, NULL).gap + p.a.radius + p.b.radius;
+            if (w > 0 && gap < least) least = gap, lines = element_at(&p.a, &p.b, e).kind == ELEMENT_LINES;
+        }
+        far++, by_lines += lines, near += d < 0.1;
+        ck_assert_double_eq_tol(least, d, 1e-9);
+    }
+    printf("pair_weight: cores %d and %d: %d apart, %d little, %d by edges\n", (int)k[0], (int)k[1], far, near, by_lines);
+    ck_assert_int_ge(far, 700);
+    ck_assert_int_ge(by_lines, 200);
+    ck_assert_int_ge(near, 150);
+}
+END_TEST
+
+/// Nothing that counts is nearer than cylinders are, but for what their points lack of their rims: 0.02 of the radius.
+START_TEST(cylinders_do_not_touch_from_afar)
+{
+    static const core_kind pairs[][2] = {
+        {CORE_SEGMENT, CORE_CYLINDER}, {CORE_BOX, CORE_CYLINDER}, {CORE_CYLINDER, CORE_CYLINDER}, {CORE_CYLINDER, CORE_HULL}};
+    rng r = {SEED + 7};
+    int far = 0, counted = 0;
+    for (int i = 0; i < 3000; i++) {
+        const core_kind *const k = pairs[i % 4];
+        const two_shapes p = random_pair(&r, k[0], k[1], 1);
+        const double d = core_distance(&p), lack = 0.02;
+        if (d < lack) continue;
+        const pair_pose P = pose_of(&p);
+        const double parted = cores_apart(&p);
+        far++;
+        for (int e = 0; e < elements_of(&p.a, &p.b); e++) {
+            if (!(weight_of_element(&p.a, &p.b, e, &P, parted) > 0)) continue;
+            const double gap = gap_at(&p.a, &p.b, e, &P, NULL).gap + p.a.radius + p.b.radius;
+            counted++;
+            ck_assert_msg(gap > d - lack, "cores %d and %d, element %d: %g, and they are %g apart", (int)k[0], (int)k[1], e, gap,
+                          d);
+        }
+    }
+    printf("pair_weight: %d pairs with cylinders apart, %d elements\n", far, counted);
+    ck_assert_int_ge(far, 1000);
+}
+END_TEST
+
+/// Overlapping, the depth is that of the best plane that parts them. Where it is along two edges, these count, and their gap is the
+/// depth; no edge that counts is much deeper. Where cores are no deeper than the rounding, something always knows, all but a few
+/// times of half the depth at least: corners that are as near to another face do not.
+START_TEST(elements_know_how_deep_cores_overlap)
+{
+    rng r = {SEED + 4};
+    int deep = 0, by_lines = 0, little = 0, shallow = 0;
+    const core_kind *const k = kinds[_i];
+    for (int i = 0; i < 4000; i++) {
+        const two_shapes p = random_pair(&r, k[0], k[1], i % 2 ? 0.6 : 0.8);
+        const pair_pose P = pose_of(&p);
+        double by_face, least = 1e30, nearest = 1e30;
+        const double parted = cores_apart(&p), planes = parted_by_planes(&p, &by_face), radii = p.a.radius + p.b.radius;
+        if (parted > 0) {
+            ck_assert_double_gt(planes, parted - 1e-12);
+            continue;
+        }
+        ck_assert_double_eq_tol(parted, planes, 1e-12);
+        for (int e = 0; e < elements_of(&p.a, &p.b); e++) {
+            const double w = weight_of_element(&p.a, &p.b, e, &P, parted), gap = gap_at(&p.a, &p.b, e, &P, NULL).gap + radii;
+            if (!(w > 0)) continue;
+            least = fmin(least, gap);
+            if (element_at(&p.a, &p.b, e).kind != ELEMENT_LINES) continue;
+            ck_assert_double_ge(gap, parted - 0.26 * radii);
+            nearest = fmin(nearest, fabs(gap - parted));
+        }
+        deep++;
+        if (parted > by_face + 1e-9) {
+            by_lines++;
+            ck_assert_double_le(nearest, 1e-12);
+        }
+        if (parted < -radii) continue;
+        shallow++, little += least > parted / 2;
+        ck_assert_double_le(least, 0);
+    }
+    printf("pair_weight: cores %d and %d: %d overlap, %d by edges; %d little, of which %d are told less than half\n", (int)k[0],
+           (int)k[1], deep, by_lines, shallow, little);
+    ck_assert_int_ge(by_lines, 400);
+    ck_assert_int_ge(shallow, 100);
+    ck_assert_int_le(little * 25, shallow);
+}
+END_TEST
+
+/// A box, or its hull, that lies on another one, turned by 5 degrees, stands on the 8 places where their edges cross, whichever way it rocks.
+START_TEST(boxes_stand_on_edges_that_cross)
+{
+    rng r = {SEED + 5};
+    touch_shape box = plain_shape(CORE_BOX, 0.05, 0.05, 0.05);
+    if (_i) {
+        double corner[8][3];
+        char reason[128];
+        for (int k = 0; k < 8; k++) store3(corner[k], point_of_core(&box, k));
+        ck_assert_int_eq(make_hull_core(corner, 8, box.radius, &box, reason), CTN_OK);
+        ck_assert(box.edges == 12 && box.faces == 6);
+    }
+    for (int i = 0; i < 200; i++) {
+        const double most[] = {0, 1e-15, 1e-9, 1e-4, 1e-3}, rock = most[i % 5];
+        two_shapes p;
+        p.a = p.b = box, p.ab = vec(0.001, 0.002, 0.1095);
+        const mat3 all = turned(random_vector(&r, 3));
+        p.Rb = all, p.Ra = mmul(all, mmul(turned(random_vector(&r, rock)), turned(vec(0, 0, 0.0873)))), p.ab = mul(all, p.ab);
+        const pair_pose P = pose_of(&p);
+        const double parted = cores_apart(&p);
+        int crossing = 0;
+        for (int e = 16; e < elements_of(&p.a, &p.b); e++) {
+            if (!(weight_of_element(&p.a, &p.b, e, &P, parted) > 0)) continue;
+            const pair_gap g = gap_at(&p.a, &p.b, e, &P, NULL);
+            if (g.gap > 0.005) continue;  // of edges farther off
+            crossing++;
+            ck_assert_double_ge(weight_of_element(&p.a, &p.b, e, &P, parted), 1 - 1e-12);
+            ck_assert_double_eq_tol(g.gap, -0.0005, 1e-15 + 0.1 * rock);
+            ck_assert_double_ge(dot(g.n, all.z), 1 - 1e-13 - 500 * rock * rock);
+        }
+        ck_assert_int_eq(crossing, 8);
+    }
+    if (_i) free((double *)box.numbers);
+}
+END_TEST
+
+/// A cylinder that lies on a box, and an ellipsoid, roll on it at the same height, and nothing is deeper than where they are round. One that
+/// stands on it stands on the points of its rim.
+START_TEST(round_shapes_roll_on_faces)
+{
+    enum { MOST = 200 };
+    int found[MOST];
+    double weight[MOST];
+    rng r = {SEED + 6};
+    const scene_shape rolls[] = {{.type = SHAPE_CYLINDER, .radius = 0.05, .from = {0, -0.04, 0}, .to = {0, 0.04, 0}},
+                                 {.type = SHAPE_ELLIPSOID, .size = {0.05, 0.08, 0.05}, .rotation = {1, 0, 0, 0}},
+                                 {.type = SHAPE_CYLINDER, .radius = 0.05, .from = {0, 0, -0.05}, .to = {0, 0, 0.05}}};
+    touch_shape round[3];
+    char reason[128];
+    for (int i = 0; i < 3; i++) ck_assert_int_eq(make_core(&rolls[i], i == 1 ? 0 : 0.002, 0, &round[i], reason), CTN_OK);
+    for (int i = 0; i < 300; i++) {
+        two_shapes p;
+        const mat3 all = turned(random_vector(&r, 3));
+        p.a = plain_shape(CORE_BOX, 0.3, 0.3, 0.1), p.b = round[i % 3], p.Ra = all;
+        p.Rb = mmul(all, i % 3 == 2 ? turned(vec(0, 0, i)) : turned(vec(0, rng_uniform(&r, -3, 3), 0)));
+        p.ab = mul(all, vec(0.02, 0.01, -(0.105 + 0.05 - 0.0005)));
+        const pair_pose P = pose_of(&p);
+        const int count = near_elements(&p.a, &p.b, &P, 0, MOST, found, weight);
+        int rounds = 0, points = 0;
+        ck_assert_int_le(count, MOST);
+        for (int k = 0; k < count; k++) {
+            const pair_gap g = gap_at(&p.a, &p.b, found[k], &P, NULL);
+            if (g.gap > 0 || weight[k] < 1e-9) continue;  // of points, and of rims that lie flat
+            ck_assert_double_ge(g.gap, -0.0005 - 1e-12);
+            ck_assert_double_le(dot(g.n, all.z), -1 + 1e-12);
+            const bool is_round = element_at(&p.a, &p.b, found[k]).kind == ELEMENT_ROUND_OF_B;
+            if (is_round) {
+                ck_assert_double_eq_tol(g.gap, -0.0005, 1e-12);
+                ck_assert_double_eq_tol(weight[k], 1, 1e-9);
+            }
+            rounds += is_round, points += !is_round;
+        }
+        ck_assert_int_eq(rounds, i % 3 == 0 ? 2 : i % 3 == 1 ? 1 : 0);
+        if (i % 3 == 2) ck_assert_int_eq(points, 16);
+    }
+    for (int i = 0; i < 3; i++) free((double *)round[i].numbers);
+}
+END_TEST
+
+/// What is near is what a look at every element finds, with the same weights; of points more may be named.
+START_TEST(near_elements_are_all_that_are_near)
+{
+    enum { MOST = 8000 };
+    static int found[MOST];
+    static double weight[MOST];
+    rng r = {SEED + 5};
+    int lines = 0, points = 0, more = 0, left_out = 0;
+    for (int i = 0; i < 6000; i++) {
+        const core_kind b = (core_kind)(i % (CORE_HULL + 1)), a = (core_kind)rng_below(&r, b + 1);
+        const two_shapes p = random_pair(&r, a, b, i % 2 ? 1 : 0.6);
+        const pair_pose P = pose_of(&p);
+        const double reach = rng_uniform(&r, -0.05, 0.1), parted = cores_apart(&p);
+        const int all = elements_of(&p.a, &p.b), count = near_elements(&p.a, &p.b, &P, reach, MOST, found, weight);
+        ck_assert_int_le(count, all);
+        ck_assert_int_eq(near_elements(&p.a, &p.b, &P, reach, count / 2, found, weight), count);  // room for half of them
+        ck_assert_int_eq(near_elements(&p.a, &p.b, &P, reach, MOST, found, weight), count);
+        for (int e = 0, at = 0; e < all; e++) {
+            const bool named = at < count && found[at] == e, line = element_at(&p.a, &p.b, e).kind >= ELEMENT_LINES;
+            const double w = weight_of_element(&p.a, &p.b, e, &P, parted), gap = gap_at(&p.a, &p.b, e, &P, NULL).gap;
+            if (named) ck_assert_double_eq_tol(weight[at], w, 1e-9);
+            at += named;
+            if (w > 1e-9 && gap < reach - 1e-12) {
+                ck_assert_msg(named, "cores %d and %d, element %d of gap %g", (int)a, (int)b, e, gap);
+                lines += line, points += !line;
+            } else if (line && (w == 0 || gap > reach + 1e-12)) ck_assert(!named || w > 0 || weight[at - 1] < 1e-9);
+            else if (b > CORE_SEGMENT) more += named, left_out += !named;
+        }
+    }
+    printf("pair_weight: %d lines and %d points near, %d points not, but named; %d left out\n", lines, points, more, left_out);
+    ck_assert_int_ge(lines, 500);
+    ck_assert_int_ge(points, 1000);
+    ck_assert_int_le(more, left_out);
+}
+END_TEST
+
+static Suite *pair_weight_suite(void)
+{
+    Suite *const s = suite_create("pair_weight");
+    TCase *const t = tcase_create("pair_weight");
+    tcase_add_loop_test(t, elements_know_the_distance, 0, KINDS);
+    tcase_add_loop_test(t, elements_know_how_deep_cores_overlap, 0, KINDS);
+    tcase_add_loop_test(t, boxes_stand_on_edges_that_cross, 0, 2);
+    tcase_add_test(t, near_elements_are_all_that_are_near);
+    tcase_add_test(t, round_shapes_roll_on_faces);
+    tcase_add_test(t, cylinders_do_not_touch_from_afar);
+    tcase_set_timeout(t, 60);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+int main(void) { return run_suite(pair_weight_suite()); }
