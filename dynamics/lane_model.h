@@ -107,6 +107,11 @@ typedef struct lane_model {
     real *by_contact;           // [CONTACT_GRADIENTS(ncontact)] takes those by what contact points are made of; NULL: not wanted
     double time;
     const fixed_surface *surfaces;  // [nsurface]
+    const touch_shape *touch_shapes;  // [ntouch_shape]
+    const touch_pair *touch_pairs;    // [npair]
+    const model_bond *bonds;          // [nbond]
+    const bond_joint *bond_joints;
+    int ntouch_shape, npair, nbond, nslot, nrow;
     const ctn_frame *frames;  // [nlink]
     const int *dof_adr;       // [nv]
     bool in_order, passive, slides, rubs, turns, spins, skew, adds, fast, published;

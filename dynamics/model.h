@@ -14,6 +14,8 @@
 
 #include <catena/model.h>
 
+#include "dynamics/between.h"
+
 #include <stdbool.h>
 
 /// Angles beyond this lose digits in the reduction to a quarter turn (trig.h); a world that goes there is frozen. rad
@@ -342,6 +344,14 @@ struct ctn_model {
     bool slides;        // a body slides, or turns on a helix, on another one
     bool slips, adds;   // a load is LOAD_SLIPS, LOAD_ADDED
     bool driven;        // or LOAD_DRIVEN
+    touch_shape *touch_shapes;  // [ntouch_shape], as the next three of dynamics/between.h
+    touch_pair *touch_pairs;    // [npair]
+    model_bond *bonds;          // [nbond]
+    bond_joint *bond_joints;    // [nbond_joint]
+    double *touch_numbers;      // [ntouch_number], of touch_shapes
+    size_t ntouch_number;
+    int ntouch_shape, npair, nbond, nbond_joint;
+    int nslot, nrow;            // what the state has of them: memories of friction, and multipliers
     fluid_stream stream;
     double current[3];  // m/s, of the fluid that drag is in
     WORLD_CONSTANTS(double)

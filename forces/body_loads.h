@@ -200,10 +200,24 @@ FN load_state hold_load(const lane_model *m, const lane_point_load *s, mat3 R, v
     return at;
 }
 
-/// Where the origins p [nbody] of bodies are at q, in models with loads. T [nbody]: placements there
+/// Whether anything acts between bodies (dynamics/between.h).
+FN bool joins(const lane_model *m)
+{
+#if defined(CATENA_ALONG) || defined(__CUDACC__)  // there it is refused (sim/base/config.c)
+    (void)m;
+    return false;
+#else
+    return m->npair > 0 || m->nbond > 0;
+#endif
+}
+
+/// Whether it matters where the origins of bodies are.
+FN bool needs_origins(const lane_model *m) { return m->nload > 0 || joins(m); }
+
+/// Where the origins p [nbody] of bodies are at q, in models that ask for it. T [nbody]: placements there
 KERNEL void find_origins(const lane_model *m, const real *q, const placement *T, vec3 *p)
 {
-    for (int i = 0; i < m->nbody && m->nload; i++) p[i] = placed_origin(&m->bodies[i], &T[i], q, p);
+    for (int i = 0; i < m->nbody && needs_origins(m); i++) p[i] = placed_origin(&m->bodies[i], &T[i], q, p);
 }
 
 /// All loads at [nload] on bodies with these placements and origins.

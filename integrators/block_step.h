@@ -54,6 +54,10 @@
     part(wound, real, m->nwound)  /* integral terms of motors */                                                        \
     part(slip, vec3, m->nbent)     /* those of contact points */                                                        \
     part(press, real, m->ncontact)  /* normal forces there */                                                           \
+    part(pair_of, real, m->nslot)     /* of which element a pair of shapes remembers this: counted from 1, 0: none */   \
+    part(pair_slip, vec3, m->nslot)   /* how far its bristles are bent, axes of the body of the pair's b */             \
+    part(pair_press, real, m->nslot)  /* its normal force */                                                            \
+    part(bond, real, m->nrow)         /* forces of loops and couplings */                                               \
     part(turns, real, m->turns ? m->nv : 0)  /* of joints, that q does not count; the last part (batch_saved.c) */
 // clang-format on
 
@@ -98,6 +102,7 @@ FN position_state as_position(const block_state *S)
     p.fresh = S->fresh, p.created = S->created;
     p.A = S->A, p.B = S->B, p.a = S->a, p.b = S->b, p.size = S->size, p.z = S->z, p.wound = S->wound;
     p.slip = S->slip, p.press = S->press;
+    p.pair_of = S->pair_of, p.pair_slip = S->pair_slip, p.pair_press = S->pair_press, p.bond = S->bond;
     return p;
 }
 
@@ -124,7 +129,7 @@ KERNEL const real *block_velocity(const lane_model *m, const ctn_batch_config *c
 FN remembered remembered_by(const block_state *S)
 {
     remembered R;
-    R.z = S->z, R.slip = S->slip, R.press = S->press;
+    R.z = S->z, R.slip = S->slip, R.press = S->press, R.pair_press = S->pair_press;
     return R;
 }
 
@@ -166,6 +171,8 @@ KERNEL void block_set(const lane_model *m, const ctn_batch_config *cfg, block_st
     for (int k = 0; k < m->nv && S->turns; k++) S->turns[k] = rset(0);
     start_contacts(m, S->q, v, &W->loads, S->slip, S->press);
     for (int k = 0; k < m->nwound; k++) S->wound[k] = rset(0);
+    for (int k = 0; k < m->nslot; k++) S->pair_of[k] = S->pair_press[k] = rset(0), S->pair_slip[k] = zero3();
+    for (int k = 0; k < m->nrow; k++) S->bond[k] = rset(0);
     if (cfg->dense) start_part(m, &S->part, S->q, S->v, S->z, S->wound, NULL, rset(0), le(rset(0), rset(0)));
     if (cfg->method == CTN_VARIATIONAL) {
         momentum_work sums;

@@ -28,6 +28,7 @@
 #include "contact/law.h"
 #include "contact/near.h"
 #include "contact/rolling.h"
+#include "integrators/between_work.h"
 #include "integrators/joint_terms.h"
 #include "integrators/force_unit.h"
 #include "integrators/turning_frame.h"
@@ -82,6 +83,10 @@ typedef struct {
     vec3 *face;         // [ncontact] the planes of that, where there are surfaces
     surface_point *begun;  // [ncontact] how they stand at the start of the step, likewise
     ended_touch *ended;    // [ncontact] what end_touches() finds; not of idle loads
+    const real *pair_of;   // [nslot] what pairs remember, as the next two; and forces of equations [nrow]
+    const vec3 *pair_slip;
+    const real *pair_press, *bond;
+    between_work between;
     load_watch *watch;     // [nload] which loads are idle (contact/near.h); NULL: none is
     face_pose *faced;      // [nbody] likewise: where the planes of `face` are those below the points
     bool midway;           // as a step begins in some lanes, others are within theirs

@@ -16,6 +16,7 @@
 #include "dynamics/kinematics.h"
 #include "forces/joint_forces.h"
 #include "forces/body_loads.h"
+#include "integrators/between_step.h"
 #include "integrators/chart.h"
 #include "integrators/energy.h"
 #include "integrators/joint_terms.h"
@@ -50,6 +51,9 @@ typedef struct {
     real *press;  // [ncontact] their normal forces
     real *z;      // [nv] how far the bristles of joints with friction are bent; else NULL
     real *wound;  // [nwound] integral terms of motors
+    real *pair_of;  // [nslot] what pairs of shapes remember: of which element, how far it is bent, and the normal force
+    vec3 *pair_slip;
+    real *pair_press, *bond;  // and the forces of equations [nrow]
 } position_state;
 
 /// The table of what is counted of a step, a number a lane. fewer: parts done with fewer stages than asked for; rejected: parts
@@ -57,7 +61,7 @@ typedef struct {
 /// REAL_MAX_ANGLE; work: so far, in evaluations; frozen: why it cannot go on, a ctn_freeze, where that is known.
 #define STEP_COUNTS(count)                                                                                                       \
     count(iterations) count(evaluations) count(line_search) count(curvature) count(substeps) count(halvings) count(residual)     \
-        count(fewer) count(rejected) count(corrections) count(far) count(work) count(frozen)
+        count(fewer) count(inner) count(rejected) count(corrections) count(far) count(work) count(frozen)
 
 /// What happened, by lane.
 typedef struct {
@@ -124,6 +128,7 @@ FN void start_from(const position_state *S, const real *tau, solve *W)
 {
     W->in.q = S->q, W->in.rate = S->rate, W->in.tau = tau, W->in.z = S->z, W->in.wound = S->wound, W->V = S->V;
     W->slip = S->slip, W->press = S->press;
+    W->pair_of = S->pair_of, W->pair_slip = S->pair_slip, W->pair_press = S->pair_press, W->bond = S->bond;
 }
 
 /// The state S, from which a step begins, as it is seen from the frames of what spins (turning_frame.h). After set_step_size();
@@ -293,19 +298,20 @@ KERNEL void predict_step(const lane_model *m, const position_state *S, position_
     move_iterate(m, P, rset(1), where);
 }
 
-/// The share of the Newton step d [stages][nv] that is tried first: 1, or less where a joint would turn by more than half a turn.
-/// Energies and residuals are periodic in angles: near a singular matrix a step of thousands of turns may end as low as any
+/// The share of the Newton step d [stages][nv] that is tried first: 1, or less where a joint would turn by more than half a turn;
+/// by more than a radian, where loops and pairs are, which are far from straight then. Energies and residuals are periodic in angles: near a singular matrix a step of thousands of turns may end as low as any
 /// other.
 KERNEL real first_share(const lane_model *m, const real *d, int stages)
 {
-    real most = rset(3.1);
+    const real whole = rset(joins(m) ? 1.0 : 3.1);
+    real most = whole;
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         if (only_slides(b)) continue;
         for (int a = 0; a < stages; a++)
             for (int k = 0; k < b->nv; k++) most = larger(most, magnitude(d[a * m->nv + b->vadr + k]));
     }
-    return sel(le(most, rset(3.1)), rset(1), rset(3.1) / most);
+    return sel(le(most, whole), rset(1), whole / most);
 }
 
 /// Between the sweeps: keeps what the lanes `where` need to follow the step from the iterate of W.
@@ -320,12 +326,18 @@ KERNEL void keep_lead(const lane_model *m, position_work *P, mask where)
 }
 
 /// The step from `base` along d, in the lanes `need`; others may be shortening theirs. Returns those in which d is a descent
-/// direction; *size: the largest change of place in it.
+/// direction; *size: the largest change of place in it; *slope: with what acts between bodies that of the merit.
 KERNEL mask newton_direction(const lane_model *m, mask need, newton_progress *N, position_work *P, position_counts *count,
-                             real *size)
+                             real *size, real *slope)
 {
     if (is_skew(m, &P->W)) {
         *size = turning_newton(m, &P->W, &P->whole, &P->skew, P->fresh);
+        for (int k = 0; k < m->nv; k++) P->d[k] = sel(need, P->fresh[k], P->d[k]);
+        return need;
+    }
+    if (joins(m)) {
+        mask dropped;
+        need = between_direction(m, &P->W, need, &dropped, &count->curvature, &count->inner, P->fresh, slope, size);
         for (int k = 0; k < m->nv; k++) P->d[k] = sel(need, P->fresh[k], P->d[k]);
         return need;
     }
@@ -451,6 +463,9 @@ FN mask lower_energy(const lane_model *m, solve *W, real bound, mask compared)
     return either(lower, le(W->E, bound + energy_blur(m, W)));
 }
 
+/// Solves of a step with other normal forces, where something lands in it; and with elements that had not been looked at.
+enum { MOST_PASSES = 4, MOST_LATE = 4 };
+
 /// One iteration in the lanes that run: evaluates the iterate, and finds the next one, or that it is the solution. A lane that
 /// stops leaves its last iterate, as evaluated, in W.
 KERNEL void newton_pass(const lane_model *m, double tolerance, int max_iterations, newton_progress *N, position_work *P,
@@ -458,7 +473,8 @@ KERNEL void newton_pass(const lane_model *m, double tolerance, int max_iteration
 {
     solve *W = &P->W;
     const real alpha = N->alpha, E = N->E, slope = N->slope;
-    if (W->stands) evaluate_again(m, W);
+    if (joins(m)) evaluate(m, W), evaluate_between(m, W);
+    else if (W->stands) evaluate_again(m, W);
     else evaluate(m, W);
     count_evaluation(count, N->running);
     real rows = rset(0);
@@ -471,21 +487,38 @@ KERNEL void newton_pass(const lane_model *m, double tolerance, int max_iteration
     const mask rejected = both(N->running, not_(accepted));
     mask need = none_of();
     if (any_of(accepted)) {
-        const real res = skew ? rows : residual(m, W);
-        const mask full = le(rset(1), alpha), found = is_solved(N, res, W->link, full, tolerance);
+        real res = skew ? rows : residual(m, W);
+        if (joins(m)) res = residual_between(m, W, res);
+        const mask full = le(rset(1), alpha);
+        mask found = is_solved(N, res, W->link, full, tolerance);
+        if (m->nrow) found = both(found, le(W->between.c, rset(tolerance)));
         need = settle_iterate(N, accepted, res, found, full, W->too_far, max_iterations, &P->residual);
     }
     mask again = both(accepted, both(N->converged, not_(either(N->running, N->corrected))));
-    if (m->ncontact && any_of(again)) again = both(again, is_corrected(m, correct_friction(m, W, again)));
+    mask unseen = none_of();
+    if (m->npair) {
+        between_work *const B = &W->between;
+        const mask solved = both(accepted, both(N->converged, not_(N->running)));
+        if (any_of(solved)) unseen = find_unseen(m, W, solved);
+        N->converged = both(N->converged, not_(both(solved, either(B->full, both(unseen, le(rset(MOST_LATE), B->late))))));
+        unseen = both(unseen, N->converged), again = both(both(again, N->converged), not_(unseen));
+        B->late = B->late + sel(unseen, rset(1), rset(0)), B->hard = either(B->hard, unseen);
+    }
+    if ((m->ncontact || m->npair) && any_of(again)) {
+        real change = m->ncontact ? correct_friction(m, W, again) : rset(0);
+        if (m->npair) change = change + correct_touches(m, W, again);
+        again = both(again, is_corrected(m, change));
+    }
     if (any_of(need)) {
-        real size;
-        need = newton_direction(m, need, N, P, count, &size);
+        real size, descent = rset(0);
+        need = newton_direction(m, need, N, P, count, &size, &descent);
         N->running = both(N->running, either(rejected, need));
         real g = rset(0);
         for (int k = 0; k < m->nv; k++) g = fmadd(W->r[k], P->d[k], g);
         for (int k = 0; k < m->nq; k++) P->base[k] = sel(need, P->x[k], P->base[k]);
         for (int k = 0; k < m->nv; k++) P->base_u[k] = sel(need, P->u[k], P->base_u[k]);
         if (skew) g = rset(-2) * W->E;
+        if (joins(m)) g = descent;
         N->slope = sel(need, g, slope);
         base_newton(N, need, W->E, first_share(m, P->d, 1));
         size_newton(N, need, size);
@@ -495,15 +528,23 @@ KERNEL void newton_pass(const lane_model *m, double tolerance, int max_iteration
         count->line_search = count->line_search + sel(rejected, rset(1), rset(0));
         const real rise = fnmadd(alpha, slope, W->E - E);
         shorten_newton(N, rejected, rset(-0.5) * slope * alpha * alpha / rise, 1e-9);
-        if (skew) N->hard = none_of();
+        if (m->npair) W->between.hard = either(W->between.hard, rejected);
+        if (skew || joins(m)) N->hard = none_of();  // there is no sweep whose step could be followed
     }
     const mask moves = both(N->running, either(need, rejected)), follows = both(moves, N->follows);
     W->stands = !any_of(moves);
     move_iterate(m, P, N->alpha, both(moves, not_(follows)));
     if (any_of(follows)) follow_iterate(m, P, N->alpha, follows);
-    if (m->ncontact) {
-        solve_again(N, again);
+    if (m->ncontact || m->npair) {
+        const mask corrected = N->corrected;
+        solve_again(N, either(again, unseen));
         count->corrections = count->corrections + sel(again, rset(1), rset(0));
+        if (m->npair) {
+            between_work *const B = &W->between;
+            B->passes = B->passes + sel(again, rset(1), rset(0));
+            const mask last = both(again, not_(both(B->lands, lt(B->passes, rset(MOST_PASSES)))));
+            N->corrected = either(corrected, last);
+        }
     }
     N->running = both(N->running, may_go_on(count));
 }
@@ -750,6 +791,8 @@ FN energy_parts energy_of_state(const lane_model *m, const position_state *S, co
 {
     energy_parts E = position_energy(m, S->q, S->rate, S->V, at, p, NULL);
     E.spring = E.spring + friction_energy(m, S->z, NULL) + contacts_energy(m, at, p, S->slip, watch, watched);
+    if (m->npair) E.spring = E.spring + pairs_energy(m, at, p, S->pair_slip);
+    if (m->nbond) E.spring = E.spring + bonds_energy(m, at, p, S->q, S->bond);
     return E;
 }
 

@@ -24,6 +24,7 @@ typedef struct {
     const real *z;
     const vec3 *slip;
     const real *press;
+    const real *pair_press;  // [nslot] of pairs of links; NULL: there are none
 } remembered;
 
 /// What contact point k, of loads at L, feels under the normal force l with bristles bent to z: the force of its surface on it,
@@ -105,6 +106,11 @@ KERNEL void sense_contacts(const lane_model *m, const model_sensor *sensor, cons
         const mask near = sensor->about.radius > 0 ? le(dot(off, off), radius * radius) : not_(none_of());
         normal = normal + sel(near, l, o);
         force = add(force, sel3(near, f, zero3()));
+    }
+    for (int k = 0; k < m->npair && R->pair_press; k++) {  // other links press, too
+        const touch_pair *const p = &m->touch_pairs[k];
+        const bool feels = m->touch_shapes[p->a].link == sensor->about.link || m->touch_shapes[p->b].link == sensor->about.link;
+        for (int j = p->slot; j < p->slot + p->slots && feels; j++) normal = normal + R->pair_press[j];
     }
     if (sensor->about.type == CTN_SENSE_TOUCH) out[0] = normal;
     else store3(out, force);

@@ -114,6 +114,20 @@ FN mask settles(const ctn_batch_config *cfg, const position_state *S)
     return is_alpha(cfg) ? le(rset(SETTLES), S->fresh[0]) : none_of();
 }
 
+/// Whether what trees gain where they touch the ground is taken from them: not where others push them.
+FN bool holds_energy(const lane_model *m) { return m->ncontact && !joins(m); }
+
+/// Where a part is left to order 2 for what acts between bodies: loops and springs everywhere, pairs where they touch. at: placements,
+/// p [nbody]: takes origins; press [nslot]: NULL, or what pairs remember.
+FN mask leaves_to_order2(const lane_model *m, const placement *at, const real *q, vec3 *p, const real *press)
+{
+    mask some = m->nbond ? not_(none_of()) : none_of();
+    if (!m->npair) return some;
+    for (int k = 0; k < m->nslot && press; k++) some = either(some, gt(press[k], rset(0)));
+    find_origins(m, q, at, p);
+    return either(some, pairs_overlap(m, at, p));
+}
+
 /// A part of size h begins in the lanes `where`. Placements of its start are in one.W.start.
 FN void begin_part(const lane_model *m, const ctn_batch_config *cfg, real h, position_state *S, ladder_work *P, mask where)
 {
@@ -188,6 +202,7 @@ KERNEL mask solve_newton(const lane_model *m, const ctn_batch_config *cfg, const
 {
     newton_progress N = no_newton();
     guess_part(m, S, P, not_(none_of()), active);
+    if (joins(m) && !P->part.table) begin_between(m, &P->one.W, active);
     begin_newton(&N, active);
     while (any_of(N.running) && !asked_to_end(count->interrupt)) pass_part(m, cfg, &N, P, count);
     count->iterations = count->iterations + N.iterations;
@@ -214,7 +229,12 @@ KERNEL void blame_part(const lane_model *m, const position_state *S, ladder_work
     for (int k = 0; k < s * m->nq; k++) x[k] = sel(where, (t ? more->base : one->base)[k], x[k]);
     for (int k = 0; k < s * m->nv; k++) u[k] = sel(where, (t ? more->base_u : one->base_u)[k], u[k]);
     if (t) evaluate_stages(m, &more->W), stage_rows(m, &more->W, &square);
-    else evaluate(m, &one->W), residual(m, &one->W);
+    else {
+        evaluate(m, &one->W);
+        if (joins(m)) evaluate_between(m, &one->W);
+        const real most = residual(m, &one->W);
+        if (joins(m)) residual_between(m, &one->W, most);
+    }
     for (int i = 0; i < m->nbody; i++) reach[i] = t ? more->W.step[i].unit : one->W.step[i].unit;
     const culprit c = blame_rows(m, t ? more->W.r : one->W.r, s, reach, S->q, S->rate);
     count->at_fault = sel_culprit(where, c, count->at_fault);
@@ -289,6 +309,10 @@ KERNEL energy_parts energy_at_end(const lane_model *m, ladder_work *L, const pos
         const end_touch e = touch_at_end(m, L, k);
         after.spring = after.spring + stored_at_end(load, &e);
     }
+    if (joins(m) && !t) {
+        after.spring = after.spring + pairs_energy(m, end, L->p, NULL) + bent_energy(m, &L->one.W);
+        after.spring = after.spring + bonds_energy(m, end, L->p, L->one.x, L->one.W.between.force);
+    }
     return after;
 }
 
@@ -321,6 +345,26 @@ FN mask takes_energy(step_part *part, const position_state *S, energy_parts afte
     part->after = after, part->created = energy_created(part->before, after, part->flow);
     const real rise = part->created - part->flow.dissipated, risen = S->created[0] - S->created[1];
     return le(risen + rise, fmadd(rset(1e-7), kinetic, gain_slack(part, kinetic, tolerance)));  // free motions are that exact
+}
+
+/// Where the solution of order 2 in P, with what acts between bodies, has no more than a thousandth of the motion that comes from
+/// nothing: elements that nobody had looked at, or that began to count when they were deep, could throw bodies apart.
+KERNEL mask holds_back(const lane_model *m, const position_state *S, ladder_work *P)
+{
+    real kinetic;
+    const mask look = either(P->one.W.between.lands, P->one.W.between.hard);  // else it went as Newton's method goes
+    if (!any_of(look)) return not_(look);
+    clock_now(m, P->one.W.in.h, 0);  // targets that move do work, which is not what they store
+    const energy_parts before = energy_of_state(m, S, P->one.W.start, P->p, P->one.W.watch, false);
+    clock_now(m, P->one.W.in.h, 1);
+    end_rates_of_chords(m, P, S);
+    const energy_parts after = energy_at_end(m, P, S, &kinetic);
+    energy_flow F = step_flow(m, &P->one);
+    F.dissipated = rset(0);  // what is left may not be more than it was
+    const real size = magnitude(energy_sum(after)) + magnitude(energy_sum(before));
+    real held = rset(0);  // what one element stores that bears all
+    for (int k = 0; k < m->npair; k++) held = larger(held, rset(m->touch_pairs[k].weight * m->touch_pairs[k].depth));
+    return either(not_(look), le(energy_created(before, after, F), fmadd(rset(1e-3), before.kinetic + held, rset(1e-9) * size)));
 }
 
 /// Where the solution in P, of alpha, has other contacts at its end than at its start. An impact is not smooth, and neither is a
@@ -388,6 +432,10 @@ KERNEL mask accept_part(const lane_model *m, const ctn_batch_config *cfg, const 
     if (m->ncontact && !cfg->adaptive && P->part.alpha) ok = both(ok, not_(contacts_change(m, S, P)));
     if (m->fast && !cfg->adaptive && (t || P->part.alpha)) ok = both(ok, not_(overdrives(m, S, P)));
     if (!any_of(either(ok, *far))) return ok;
+    if (m->npair && (t || P->part.alpha)) {
+        for (int i = 0; i < m->nbody && t; i++) P->one.W.now[i] = P->more.W.body[i * t->stages + last].T;
+        ok = both(ok, not_(leaves_to_order2(m, P->one.W.now, t ? P->more.x + last * m->nq : P->one.x, P->p, NULL)));
+    }
     const bool law = carries_energy(m, cfg);
     for (int i = 0; i < m->nbody && t; i++) P->more.rate[i] = end_rate(&m->bodies[i], &P->more, i);
     if (law || count->flow) P->part.flow = t ? stages_flow(m, &P->more) : step_flow(m, &P->one);
@@ -400,13 +448,14 @@ KERNEL mask accept_part(const lane_model *m, const ctn_batch_config *cfg, const 
         }
         end_rates_of_alpha(m, &P->part.rule, S, &P->one, &P->end);
     }
-    if (m->ncontact) {
+    if (holds_energy(m)) {
         const solved_part Q = solution_with(m, P, t ? end_rates(m, &P->more) : NULL);
         find_kept(m, S, &Q, P->one.W.in.h, P->kept);
         if (!cfg->adaptive) ok = both(ok, either(keeps_most(m, P->kept), le(P->one.W.in.h, rset(1. / MOST_HELD) * m->dt)));
     }
     if (law && (t || P->part.alpha)) return both(ok, keeps_law(m, P, S, cfg->tolerance));
     // what touches is held to its energy (hold_energy.h)
+    if (joins(m) && !t && !P->part.alpha) ok = both(ok, either(holds_back(m, S, P), le(P->one.W.in.h, rset(1. / MOST_HELD) * m->dt)));
     const bool couples = law && goes_by_couples(m, cfg) && P->one.W.turn.mode == FRAMED && !m->ncontact;
     if (!couples) return ok;
     real kinetic;
@@ -460,7 +509,7 @@ KERNEL void commit_part(const lane_model *m, const ctn_batch_config *cfg, positi
         if (dense) keep_stages(m, dense, S, &P->more, where);
         keep_stage_contacts(m, &P->more.W, where, S->slip, S->press);
         commit_stages(m, S, &P->more, P->one.W.start, where);
-        if (m->ncontact) hold_energy(m, S, P->kept, where);
+        if (holds_energy(m)) hold_energy(m, S, P->kept, where);
     } else {
         const bool others = any_of(both(tried, not_(where)));
         if (m->ncontact) {
@@ -469,6 +518,11 @@ KERNEL void commit_part(const lane_model *m, const ctn_batch_config *cfg, positi
             // rates that an impact has changed foretell nothing
             for (int k = 0; k < m->ncontact; k++) whole = both(whole, le(S->press[k], zero));
         }
+        if (m->npair) {
+            keep_touches(m, &P->one.W, where, S->pair_of, S->pair_slip, S->pair_press);
+            for (int k = 0; k < m->nslot; k++) whole = both(whole, le(S->pair_press[k], zero));
+        }
+        for (int e = 0; e < m->nrow; e++) S->bond[e] = sel(where, P->one.W.between.force[e], S->bond[e]);
         if (dense && P->part.alpha) keep_alpha(m, dense, S, &P->one, P->end.rate, where);
         else if (dense) keep_stage(m, dense, S, &P->one, where);
         for (int i = 0; i < m->nbody && restarts; i++) P->end.V[i] = seen_from_frames(S, &P->one.W).V[i];
@@ -476,7 +530,7 @@ KERNEL void commit_part(const lane_model *m, const ctn_batch_config *cfg, positi
         // lanes at rest stand at the placements of their start
         if (P->part.alpha) commit_alpha(m, &P->part.rule, S, &P->one, &P->end, where, !others, whole);
         else commit_step(m, S, &P->one, where, !others, fewer ? none_of() : whole);  // no gain: its chords foretell no rates
-        if (m->ncontact) hold_energy(m, S, P->kept, where);
+        if (holds_energy(m)) hold_energy(m, S, P->kept, where);
         if (fewer) project_rates(m, S, P, where);
         if (restarts) restart_alpha(m, &P->one.W.turn, P->one.W.start, P->one.W.in.h, P->end.V, P->end.rate, S, where);
         if (restarts && m->ncontact) S->fresh[0] = sel(where, shaken, S->fresh[0]);

@@ -18,7 +18,7 @@ static const char scene_text[] =
     "sensors: [{name: tip, type: position, link: rod}]\n";
 
 /// The functions that were called, so that none is forgotten.
-static const char *called[260];
+static const char *called[280];
 static int calls;
 
 static void note(const char *name)
@@ -124,7 +124,12 @@ static void models(void)
     NUMBER(0, ctn_model_nq, NULL);
     NUMBER(0, ctn_model_nv, NULL);
     NUMBER(0, ctn_model_nlink, NULL);
+    ctn_pair pair;
     ctn_contact_point point;
+    NUMBER(0, ctn_model_npair, NULL);
+    NUMBER(0, ctn_model_pair, NULL, 0, &pair);
+    NUMBER(0, ctn_model_pair, model, 0, NULL);
+    NUMBER(0, ctn_model_nequation, NULL);
     NUMBER(0, ctn_model_ncontact, NULL);
     NUMBER(0, ctn_model_contact, NULL, 0, &point);
     POINTER("", ctn_model_surface, NULL, 0);
@@ -179,6 +184,7 @@ static void configurations(void)
 static void batches(void)
 {
     const ctn_run run = {.steps = 1};
+    int touches;
     ctn_step_stats stats = {0};
     ctn_totals totals;
     uint64_t hash;
@@ -196,6 +202,11 @@ static void batches(void)
     STATUS("values", ctn_batch_sensors, batch, NULL, err);
     STATUS("batch", ctn_batch_contacts, NULL, x, err);
     STATUS("values", ctn_batch_contacts, batch, NULL, err);
+    STATUS("batch", ctn_batch_touches, NULL, 0, NULL, 0, &touches, err);
+    STATUS("count", ctn_batch_touches, batch, 0, NULL, 0, NULL, err);
+    STATUS("list", ctn_batch_touches, batch, 0, NULL, 1, &touches, err);
+    STATUS("batch", ctn_batch_equation_forces, NULL, x, err);
+    STATUS("values", ctn_batch_equation_forces, batch, NULL, err);
     NOTHING(ctn_batch_number_worlds, NULL, 0, 0);
     NOTHING(ctn_batch_totals, NULL, &totals);
     NOTHING(ctn_batch_totals, batch, NULL);
@@ -682,6 +693,30 @@ static void optimizations(void)
     POINTER("", ctn_optimize_controls, NULL);
     POINTER("", ctn_optimize_gains, NULL);
     NOTHING(ctn_optimize_free, NULL);
+    POINTER("scene", ctn_trajectories_create, NULL, model, &cfg, 1, x, err);
+    POINTER("model", ctn_trajectories_create, scene, NULL, &cfg, 1, x, err);
+    POINTER("cfg", ctn_trajectories_create, scene, model, NULL, 1, x, err);
+    POINTER("x0", ctn_trajectories_create, scene, model, &cfg, 1, NULL, err);
+    STATUS("trajectories", ctn_trajectories_step, NULL, 1, err);
+    NUMBER(false, ctn_trajectories_run, NULL);
+    note("ctn_trajectories_get_state");
+    ck_assert_int_eq(ctn_trajectories_get_state(NULL, 0).iteration, 0);
+    NUMBER(CTN_OK, ctn_trajectories_lost, NULL, 0, NULL);
+    NUMBER(0, ctn_trajectories_knots, NULL);
+    POINTER("", ctn_trajectories_states, NULL, 0);
+    POINTER("", ctn_trajectories_controls, NULL, 0);
+    POINTER("", ctn_trajectories_gains, NULL, 0);
+    NOTHING(ctn_trajectories_free, NULL);
+    POINTER("scene", ctn_mpc_create, NULL, model, &cfg, 0, x, err);
+    POINTER("model", ctn_mpc_create, scene, NULL, &cfg, 0, x, err);
+    POINTER("cfg", ctn_mpc_create, scene, model, NULL, 0, x, err);
+    STATUS("mpc", ctn_mpc_begin, NULL, NULL, x, 0, err);
+    STATUS("mpc", ctn_mpc_step, NULL, x, x, err);
+    note("ctn_mpc_get_state");
+    ck_assert_int_eq(ctn_mpc_get_state(NULL, 0).knot, 0);
+    NUMBER(0, ctn_mpc_worlds, NULL);
+    UNDEFINED(ctn_mpc_knot_length, NULL);
+    NOTHING(ctn_mpc_free, NULL);
 }
 
 static void check_all_were_called(void)

@@ -5,9 +5,11 @@
 #include "sim/base/config.h"
 #include "sim/base/status.h"
 
+#include <catena/between.h>
 #include <catena/contact.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /// Over all worlds.
 static ctn_step_stats all_worlds(const run *r)
@@ -30,6 +32,37 @@ static bool solves(const run *r) { return ctn_method_is_implicit(r->s.cfg.method
 static double mean_iterations(const ctn_step_stats *t) { return t->steps ? (double)t->iterations / (double)t->steps : 0; }
 
 static double simulated(const run *r) { return (double)r->done * r->s.cfg.dt; }
+
+/// Where links of world 0 touch each other.
+typedef struct {
+    int places, stick, pairs;
+    double depth;  // m
+} link_touches;
+
+static link_touches touches_now(const run *r)
+{
+    link_touches sum = {0};
+    int count = 0, last = -1;
+    if (ctn_batch_touches(r->batch, 0, NULL, 0, &count, NULL) != CTN_OK || !count) return sum;
+    ctn_link_touch *const list = malloc((size_t)count * sizeof *list);
+    if (!list || ctn_batch_touches(r->batch, 0, list, count, &sum.places, NULL) != CTN_OK) sum.places = 0;
+    for (int k = 0; k < sum.places; k++) {
+        sum.stick += list[k].touch == CTN_STICKS, sum.pairs += list[k].pair != last, last = list[k].pair;
+        sum.depth = fmax(sum.depth, list[k].depth);
+    }
+    free(list);
+    return sum;
+}
+
+static void print_touches(const run *r)
+{
+    if (!ctn_model_npair(r->s.model)) return;
+    const link_touches t = touches_now(r);
+    printf("touches       %d pair%s of shapes touch each other at %d place%s, %d stick%s", t.pairs, plural(t.pairs), t.places, plural(t.places),
+           t.stick, t.stick == 1 ? "s" : "");
+    if (t.places) printf(", %.3g m deep at most", t.depth);
+    printf("%s\n", r->s.cfg.worlds > 1 ? " (world 0)" : "");
+}
 
 /// A vector on one line, its middle left out when it is long.
 static void print_vector(const char *name, const double *x, int count)
@@ -89,6 +122,7 @@ void print_summary(const run *r)
         if (solves(r)) printf("; %ld correction%s of friction", sum.corrections, plural(sum.corrections));
         printf("\n");
     }
+    print_touches(r);
     printf("final state   t = %.9g s%s\n", ctn_batch_time(r->batch, 0), cfg->worlds > 1 ? " (world 0)" : "");
     print_vector("q", r->q, ctn_model_nq(r->s.model));
     print_vector("v", r->v, ctn_model_nv(r->s.model));

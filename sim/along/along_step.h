@@ -31,6 +31,10 @@ FN part_of kind_of_part(int part)
     case PART_old: return OF_BODIES;
     case PART_slip:
     case PART_press: return OF_CONTACTS;
+    case PART_pair_of:  // along the links there are no pairs, and no bonds
+    case PART_pair_slip:
+    case PART_pair_press:
+    case PART_bond:
     case PART_created:
     case PART_size:
     case PART_fresh: return OF_WORLD;

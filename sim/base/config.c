@@ -2,7 +2,9 @@
 #include "sim/base/config.h"
 
 #include "dynamics/model.h"
+#include "dynamics/sensor.h"
 
+#include "sim/base/sensor_types.h"
 #include "sim/base/status.h"
 #include "sim/base/suggest.h"
 
@@ -431,10 +433,43 @@ static ctn_status check_contact(const ctn_model *m, const ctn_batch_config *cfg,
     return CTN_OK;
 }
 
+const char *config_between(const ctn_model *m)
+{
+    static const char *const words[] = {[BOND_POINT] = "`loops`",    [BOND_HINGE] = "`loops`",          [BOND_WELD] = "`loops`",
+                                        [BOND_SLIDER] = "`loops`",   [BOND_DISTANCE] = "`loops`",       [BOND_COUPLING] = "`couplings`",
+                                        [BOND_SPRING] = "`springs` between links", [BOND_TENDON] = "`tendons`"};
+    return m->npair ? "links that touch each other" : m->nbond ? words[m->bonds[0].kind] : NULL;
+}
+
+/// Who takes what acts between links: methods whose steps solve for it.
+static ctn_status check_between(const ctn_model *m, const ctn_batch_config *cfg, ctn_error *err)
+{
+    const char *const what = config_between(m);
+    if (!what) return CTN_OK;
+    if (cfg->method != CTN_COLLOCATION && cfg->method != CTN_RADAU && cfg->method != CTN_ALPHA)
+        return fail(err, CTN_BAD_CONFIG, "method: %s takes no %s; take collocation of order 2, radau or alpha",
+                    ctn_method_name(cfg->method), what);
+    if (cfg->method == CTN_COLLOCATION && cfg->order > 2)
+        return fail(err, CTN_BAD_CONFIG, "order: collocation takes %s at order 2 alone; take that, radau or alpha", what);
+    if (cfg->solver != CTN_NEWTON)
+        return fail(err, CTN_BAD_CONFIG, "solver: %s takes no %s; take newton", ctn_solver_name(cfg->solver), what);
+    if (cfg->adaptive) return fail(err, CTN_BAD_CONFIG, "dt: auto takes no %s; say how large steps are", what);
+    for (const model_sensor *s = m->sensors; s < m->sensors + m->nsensor; s++) {
+        const char *const word = sensor_types[s->about.type].name;
+        if (s->needs & (SENSOR_ACCELERATIONS | SENSOR_REACTIONS))
+            return fail(err, CTN_BAD_CONFIG, "sensors: %s goes by forward dynamics, which know nothing of %s; take it out", word, what);
+        if (m->npair && s->needs & SENSOR_CONTACTS && s->about.radius > 0)
+            return fail(err, CTN_BAD_CONFIG, "sensors: %s with a radius knows nothing of %s; leave the radius out, or the sensor", word, what);
+    }
+    return CTN_OK;
+}
+
 ctn_status config_check_model(const ctn_batch_config *cfg, const ctn_model *m, ctn_error *err)
 {
     const ctn_status contact = check_contact(m, cfg, err);
     if (contact != CTN_OK) return contact;
+    const ctn_status between = check_between(m, cfg, err);
+    if (between != CTN_OK) return between;
     const ctn_status friction = check_friction(m, cfg, err);
     if (friction != CTN_OK) return friction;
     const ctn_status loads = check_loads(m, cfg, err);

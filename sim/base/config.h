@@ -39,6 +39,9 @@ ctn_status config_check(const ctn_batch_config *cfg, ctn_error *err);
 /// CTN_BAD_CONFIG if the configuration, which has been checked, is not for this model: dampers where the method takes none.
 ctn_status config_check_model(const ctn_batch_config *cfg, const ctn_model *m, ctn_error *err);
 
+/// What acts between links of a model, in words, the first of it; NULL: nothing.
+const char *config_between(const ctn_model *m);
+
 /// The number that belongs to the configuration's method, by its name in scene files ("order", "stages", "rho"), with its value;
 /// NULL: none.
 const char *method_number(const ctn_batch_config *cfg, double *value);

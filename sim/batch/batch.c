@@ -147,6 +147,9 @@ ctn_status ctn_batch_check(const ctn_model *model, const ctn_batch_config *cfg, 
     if (on_device && model->controller)
         return fail(err, CTN_UNAVAILABLE, "controller: the engine '%s' takes none in this version; take an engine of the CPU",
                     on_device);
+    if (on_device && config_between(model))
+        return fail(err, CTN_UNAVAILABLE, "engine: '%s' takes no %s in this version; take an engine of the CPU", on_device,
+                    config_between(model));
     status = batch_along_check(model, cfg, err);
     return status == CTN_OK ? batch_sensing_check(model, cfg, err) : status;
 }

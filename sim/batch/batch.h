@@ -156,6 +156,7 @@ static inline bool by_iteration(const ctn_batch *batch)
 {
     const ctn_batch_config *const cfg = &batch->cfg;
     const bool pays = parameters_have(batch->parameters, CTN_TIME_STEP);
+    if (batch->model->npair || batch->model->nbond) return false;  // what touches in one lane is looked at in all
     return (cfg->schedule == CTN_BY_ITERATION || (cfg->schedule == CTN_SCHEDULE_AUTO && pays)) && batch->engine->lanes > 1 &&
            batch->engine->iterates(cfg);
 }

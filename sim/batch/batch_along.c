@@ -42,7 +42,8 @@ static bool surfaces_stop(const ctn_model *m) { return m->nsurface && m->ncontac
 /// What else of contact goes along no links; NULL: nothing.
 static const char *law_stops(const ctn_model *m)
 {
-    return m->published               ? "`contact` of `law: as-published`"
+    return config_between(m)          ? config_between(m)
+           : m->published           ? "`contact` of `law: as-published`"
            : m->nbent > m->ncontact ? "torsional or rolling friction"
                                     : NULL;
 }

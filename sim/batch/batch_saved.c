@@ -30,6 +30,31 @@ static uint64_t hash_surface(uint64_t h, const fixed_surface *f)
     return hash_numbers(h, f->numbers, f->count);
 }
 
+/// What acts between bodies.
+static uint64_t hash_between(uint64_t h, const ctn_model *m)
+{
+    for (int k = 0; k < m->ntouch_shape; k++) {
+        const touch_shape *const s = &m->touch_shapes[k];
+        h = hash_numbers(h, (double[]){s->kind, s->body, s->link, s->number, s->radius}, 5);
+        h = hash_numbers(hash_numbers(hash_numbers(h, s->at, 3), s->R, 9), s->half, 3);
+    }
+    h = hash_numbers(h, m->touch_numbers, (int)m->ntouch_number);
+    for (int k = 0; k < m->npair; k++) {
+        const touch_pair *const p = &m->touch_pairs[k];
+        h = hash_numbers(h, (double[]){p->a, p->b, p->elements, p->slots, p->friction, p->grip, p->slide}, 7);
+    }
+    for (int k = 0; k < m->nbond; k++) {
+        const model_bond *const b = &m->bonds[k];
+        const double n[] = {b->kind,    b->number,     b->a,   b->b,    b->length,   b->stiffness, b->damping,
+                            b->compliance, b->row, b->rows, b->follower, b->leader,    b->joints};
+        h = hash_numbers(h, n, sizeof n / sizeof *n);
+        h = hash_numbers(hash_numbers(hash_numbers(h, b->at_a, 3), b->at_b, 3), b->axes_a, 9);
+        h = hash_numbers(hash_numbers(hash_numbers(h, b->axes_b, 9), b->poly, 5), b->range, 2);
+    }
+    for (int k = 0; k < m->nbond_joint; k++) h = hash_numbers(h, (double[]){m->bond_joints[k].body, m->bond_joints[k].share}, 2);
+    return m->npair ? hash_numbers(h, &m->relaxation, 1) : h;
+}
+
 uint64_t model_constants(const ctn_model *m)
 {
     uint64_t h = hash_numbers(0xcbf29ce484222325u, m->gravity, 3);
@@ -59,6 +84,7 @@ uint64_t model_constants(const ctn_model *m)
     }
     if (m->ncontact) h = hash_numbers(h, m->ground, 4), h = hash_numbers(h, &m->relaxation, 1);
     for (int k = 0; k < m->nsurface && m->ncontact; k++) h = hash_surface(h, &m->surfaces[k]);
+    h = hash_between(h, m);
     for (int k = 0; k < m->nmotor; k++) {
         const joint_motor *const o = &m->motors[k];
         const int(*const moves)[3] = o->moves;

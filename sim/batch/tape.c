@@ -156,6 +156,9 @@ ctn_status tape_check(const ctn_model *model, const ctn_batch_config *cfg, int s
                         "motors[%d]: the integral term (ki) of a motor on a ball has no derivatives in this version; take kp and kd "
                         "alone",
                         k);
+    if (config_between(model))
+        return fail(err, CTN_UNAVAILABLE, "%s: there are no derivatives of steps with them in this version; take finite differences",
+                    config_between(model));
     if (model->ncontact && !touching_steps(model, cfg, err)) return CTN_UNAVAILABLE;
     if (cfg->method == CTN_ALPHA && !loads_have_mass(model, err)) return CTN_UNAVAILABLE;
     if (steps < 1) return fail(err, CTN_BAD_ARGUMENT, "steps: expected 1 or more, found %d", steps);

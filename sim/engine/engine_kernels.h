@@ -220,7 +220,7 @@ static void run_sensors(const lane_model *of, void *scratch, const model_sensor 
     const lane_model with = with_now(of, time ? &clock : NULL, S.wound), *const m = &with;
     frame f = open_frame(m, scratch);
     unsigned needs = 0;
-    remembered R = {NULL, NULL, NULL};
+    remembered R = {NULL, NULL, NULL, NULL};
     if (state) R = remembered_by(&S);
     for (int k = 0; k < n; k++) needs |= sensors[k].needs;
     for (int c = 0; c < count; c += LANES) {
@@ -301,7 +301,13 @@ static void run_stored(const lane_model *m, const ctn_batch_config *cfg, void *s
     const block_state S = open_state(m, cfg, state);
     block_work W = open_work(m, cfg, work);
     double lane[LANES] __attribute__((aligned(64)));
-    lane_store(lane, remembered_energy(m, &S, &W));
+    real E = remembered_energy(m, &S, &W);
+    if (joins(m) && position_based(cfg->method)) {
+        placement *const at = W.po.one.W.now;
+        find_placements(m, S.q, at), find_origins(m, S.q, at, W.po.p);
+        E = E + pairs_energy(m, at, W.po.p, S.pair_slip) + bonds_energy(m, at, W.po.p, S.q, S.bond);
+    }
+    lane_store(lane, E);
     for (int l = 0; l < count; l++) totals[l].spring += lane[l];
 }
 

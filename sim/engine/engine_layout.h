@@ -220,6 +220,33 @@ KERNEL turning_frames layout_frames(const lane_model *m, arena *a)
     return T;
 }
 
+/// Of what acts between bodies; else nothing.
+KERNEL between_work layout_between(const lane_model *m, arena *a)
+{
+    between_work B = {0};
+    if (!joins(m)) return B;
+    const size_t n = (size_t)m->nbody, size = (size_t)matrix_size(m), words = (size_t)matrix_words(m);
+    B.capacity = touch_capacity(m);
+    B.touch = TAKE(a, (size_t)B.capacity, pair_touch);
+    B.row = TAKE(a, (size_t)m->nrow, bond_row);
+    B.body = TAKE(a, n, matrix_body);
+    B.P = TAKE(a, n, inertia6);
+    B.w = TAKE(a, n, wrench);
+    B.V = TAKE(a, n, twist);
+    real **const rows[] = {&B.d, &B.Hd, &B.g, &B.step, &B.M.inverse, &B.M.row, &B.M.x};
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) *rows[k] = TAKE(a, size, real);
+    B.force = TAKE(a, (size_t)m->nrow, real);
+    B.fresh = TAKE(a, (size_t)m->nrow, real);
+    B.tau = TAKE(a, (size_t)m->nv, real);
+    B.M.H = TAKE(a, matrix_numbers(m), real);
+    B.M.L = TAKE(a, matrix_numbers(m), real);
+    B.M.P = TAKE(a, n, inertia6);
+    B.M.pattern = TAKE(a, (size_t)matrix_nodes(m) * words, uint64_t);
+    B.M.path = TAKE(a, words, uint64_t);
+    B.M.list = TAKE(a, size, int);
+    return B;
+}
+
 KERNEL solve layout_solve(const lane_model *m, arena *a)
 {
     const size_t n = (size_t)m->nbody;
@@ -237,7 +264,8 @@ KERNEL solve layout_solve(const lane_model *m, arena *a)
     W.load = TAKE(a, (size_t)m->nload, body_load);
     W.safe = TAKE(a, (size_t)m->nload, inertia6);
     W.own = TAKE(a, (size_t)m->nload, wrench);
-    W.p = TAKE(a, m->nload ? n : 0, vec3);
+    W.p = TAKE(a, needs_origins(m) ? n : 0, vec3);
+    W.between = layout_between(m, a);
     W.lag = TAKE(a, (size_t)m->ncontact, real);
     W.face = TAKE(a, m->nsurface ? (size_t)m->ncontact : 0, vec3);
     W.begun = TAKE(a, m->nsurface ? (size_t)m->ncontact : 0, surface_point);
@@ -390,6 +418,7 @@ KERNEL block_work layout_work(const lane_model *m, const ctn_batch_config *cfg, 
             p->whole = one.W, p->skew = one.sweep;
             if (!is_alpha(cfg)) w.po.end.V = TAKE(a, n, rate_pose), w.po.end.rate = TAKE(a, nv, real);
         }
+        if (joins(m) && !m->skew && !is_alpha(cfg)) w.po.end.V = TAKE(a, n, rate_pose), w.po.end.rate = TAKE(a, nv, real);
         if (is_alpha(cfg)) {
             p->aim = TAKE(a, n, rate_pose);
             p->drift = TAKE(a, n, rate_pose);

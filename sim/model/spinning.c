@@ -140,6 +140,7 @@ bool find_spinning(ctn_model *m)
         *c = o->parent < 0 ? world : on[o->parent];
         o->flags &= ~(unsigned)(BODY_SYMMETRIC | BODY_TILTS | BODY_ROUND | BODY_TOP | BODY_PINNED | BODY_CARRIED);
         go_on(c, o);
+        if (m->npair || m->nbond) continue;  // what acts between bodies is solved without frames (integrators/between_step.h)
         if (o->mass > 0 && o->kind == JOINT_BALL && o->flags & BODY_LEAF) o->flags |= kind_of_ball(m, i, o->axis);
         if (o->flags & BODY_ROUND && c->turns != STANDS) o->flags |= BODY_CARRIED;
         if (o->mass > 0 && o->kind == JOINT_REVOLUTE) {

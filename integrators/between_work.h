@@ -1,0 +1,64 @@
+/// What a solve knows of what acts between bodies (dynamics/between.h): elements of pairs that are looked at (pair_terms.h), rows
+/// of loops and couplings (bond_terms.h), and the matrix that they are in (joint_matrix.h).
+#ifndef CATENA_BETWEEN_WORK_H
+#define CATENA_BETWEEN_WORK_H
+
+#include "dynamics/lane_model.h"
+#include "dynamics/spatial.h"
+#include "dynamics/articulated.h"
+#include "contact/law.h"
+#include "contact/pair_gap.h"
+#include "forces/body_loads.h"
+#include "integrators/joint_matrix.h"
+
+/// An element of a pair of shapes.
+typedef struct {
+    int pair, element;
+    bool acts, crosses;          // at the iterate, in some lane; `cross` is not 0
+    real weight;                 // of its normal force; 0: it is not looked at
+    real from, begun, foreseen;  // m: the depth at the start of the step, the gaps there and at the first guess
+    real lag;                    // N, the normal force whose friction it has
+    vec3 z, n;                   // how far its bristles are bent at the start; the normal of the plane of friction
+    vec3 ma, mb;                 // material points in the middle of the gap, body axes
+    // at the iterate
+    pair_gap at;
+    vec3 arm_a, arm_b, s;  // of these points; how far it is bent
+    normal_law normal;
+    friction_law rub;
+    cross_block cross;  // what the motion of one body makes of the wrench on the other
+    // in the inner problem: gap and bend, and their rates along its step
+    real gap, gap_rate, press, stiffness;
+    vec3 bent, bent_rate;
+    friction_law slides;
+} pair_touch;
+
+/// An equation of a bond at the iterate: c, and how it goes by the motions of both bodies, as wrenches about their origins; or of
+/// joints.
+typedef struct {
+    real c, scale;  // scale: 1 over the size that it is measured by
+    wrench a, b;
+    real by_follower, by_leader;
+    real along, rate;  // in the inner problem: what its step adds to c, and the rate of that
+} bond_row;
+
+typedef struct {
+    pair_touch *touch;  // [capacity]
+    int touches, capacity;
+    real passes, late;  // solves with other normal forces; elements that nobody had looked at
+    mask lands, full;   // something may land in this step; the list is full
+    mask hard;          // a step of this solve was shortened, or has brought up elements that nobody had looked at
+    bond_row *row;      // [nrow]
+    real *force;        // [nrow] their multipliers, N or N m,
+    real *fresh;        // and of the step in hand
+    real *tau;          // [nv] forces along joints, of couplings and tendons
+    real c;             // the largest equation, over its scale
+    joint_matrix M;
+    matrix_body *body;  // [nbody]
+    inertia6 *P;        // [nbody] blocks of what acts between, with curvature
+    wrench *w;          // [nbody] scratch, as the next
+    twist *V;
+    real *d, *Hd, *g, *step;  // [size]: the step, H times it, the gradient there, a step of it
+    real plain;               // the energy of the iterate without forces of equations
+} between_work;
+
+#endif

@@ -1,0 +1,232 @@
+/// Links that touch each other, and loops, in batches: the same bits whoever is beside a world, on every engine, by any number of threads,
+/// from a state that was saved; what they feel; and that no energy comes of it.
+#include "sim/engine/engine.h"
+#include "sim/model/model.h"
+#include "tests/random_scene.h"
+#include "tests/suite.h"
+#include "tests/text_model.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORLDS = 7, STEPS = 40 };
+
+/// Boxes and balls that fall on each other, and a linkage of capsules that closes and is hit by one of them.
+static const char heap[] = "catena: 1\n"
+                           "contact: {between: all, friction: 0.5, depth: 0.001}\n"
+                           "ground: {height: 0}\n"
+                           "links:\n"
+                           "  - {name: a, joint: {type: free}, mass: 1, shapes: [{type: box, size: [0.2, 0.15, 0.1]}]}\n"
+                           "  - {name: b, joint: {type: free}, mass: 0.5, shapes: [{type: box, size: [0.12, 0.12, 0.12]}]}\n"
+                           "  - {name: c, joint: {type: free}, mass: 0.3, shapes: [{type: sphere, radius: 0.06}]}\n"
+                           "  - {name: d, joint: {type: free}, mass: 0.3, shapes: [{type: capsule, radius: 0.04, from: [-0.08, "
+                           "0, 0], to: [0.08, 0, 0]}]}\n"
+                           "  - {name: p, position: [0.5, 0, 0.4], joint: {type: revolute, axis: [0, 1, 0]}, mass: 0.4, shapes: "
+                           "[{type: capsule, radius: 0.02, from: [0, 0, 0], to: [0.3, 0, 0]}]}\n"
+                           "  - {name: r, parent: p, position: [0.3, 0, 0], joint: {type: revolute, axis: [0, 1, 0]}, mass: 0.4, "
+                           "shapes: [{type: capsule, radius: 0.02, from: [0, 0, 0], to: [0.3, 0, 0]}]}\n"
+                           "loops:\n"
+                           "  - {type: distance, a: r, b: world, at_a: [0.3, 0, 0], at_b: [1.1, 0, 0.5]}\n"
+                           "springs:\n"
+                           "  - {link: c, point: [0, 0, 0], b: d, b_point: [0, 0, 0], stiffness: 5, rest: 0.1, damping: 0.1}\n"
+                           "state: {q: [0, 0, 0.06, 1, 0, 0, 0,  0.02, 0.01, 0.2, 0.99, 0.1, 0.05, 0,  0.03, 0, 0.36, 1, 0, 0, "
+                           "0,  0, 0.02, 0.5, 0.9, 0, 0.2, 0.3,  0.2, -0.3]}\n"
+                           "integrator: {method: collocation, order: 2, dt: 0.01}\n";
+
+/// Where world w begins: a little elsewhere.
+static void start_of(const ctn_model *m, int w, double *q, double *v)
+{
+    rng r = {(uint64_t)w + 5};
+    memcpy(q, m->q0, sizeof *q * (size_t)m->nq), memcpy(v, m->v0, sizeof *v * (size_t)m->nv);
+    for (int k = 0; k < 4; k++)
+        for (int i = 0; i < 2; i++) q[7 * k + i] += rng_uniform(&r, -0.01, 0.01), q[7 * k + 2] += rng_uniform(&r, 0, 0.01);
+    for (int i = 0; i < ctn_model_nv(m); i++) v[i] = rng_uniform(&r, -0.2, 0.2);
+}
+
+static ctn_batch_config config_of(const char *engine, int worlds, int threads)
+{
+    ctn_batch_config cfg = ctn_batch_config_default();
+    cfg.method = CTN_COLLOCATION, cfg.order = 2, cfg.dt = 0.01, cfg.worlds = worlds, cfg.threads = threads, cfg.engine = engine;
+    return cfg;
+}
+
+/// The worlds from `first` on, side by side, after the steps: q [worlds][nq], v [worlds][nv]. saved: in two calls, between which another
+/// batch takes over.
+static void run_worlds(const ctn_model *m, const char *engine, int first, int worlds, int threads, bool saved, double *q,
+                       double *v)
+{
+    const ctn_batch_config cfg = config_of(engine, worlds, threads);
+    const int nq = ctn_model_nq(m), nv = ctn_model_nv(m);
+    ctn_batch *b = batch_with(m, &cfg);
+    ctn_error err;
+    for (int w = 0; w < worlds; w++) start_of(m, first + w, q + w * nq, v + w * nv);
+    ck_assert_msg(ctn_batch_set_state(b, q, v, 0, &err) == CTN_OK, "%s", err.message);
+    for (int part = 0; part < (saved ? 2 : 1); part++) {
+        ck_assert_msg(ctn_batch_step(b, saved ? STEPS / 2 : STEPS, NULL, &err) == CTN_OK, "%s", err.message);
+        if (!saved || part) continue;
+        const size_t size = ctn_batch_saved_size(b);
+        void *const state = malloc(size);
+        ctn_batch_save(b, state);
+        ctn_batch_free(b), b = batch_with(m, &cfg);
+        ck_assert_msg(ctn_batch_restore(b, state, size, &err) == CTN_OK, "%s", err.message);
+        free(state);
+    }
+    ctn_batch_state(b, q, v);
+    ctn_batch_free(b);
+}
+
+START_TEST(same_bits_everywhere)
+{
+    static const char *const engines[] = {"scalar", "avx2", "avx512"};
+    ctn_model *const m = model_of(heap);
+    const int nq = ctn_model_nq(m), nv = ctn_model_nv(m);
+    double *q = malloc(sizeof *q * (size_t)(WORLDS * nq)), *v = malloc(sizeof *v * (size_t)(WORLDS * nv));
+    double *x = malloc(sizeof *x * (size_t)(WORLDS * nq)), *y = malloc(sizeof *y * (size_t)(WORLDS * nv));
+    for (int w = 0; w < WORLDS; w++) run_worlds(m, "scalar", w, 1, 1, false, q + w * nq, v + w * nv);
+    ck_assert(memcmp(q, q + nq, sizeof *q * (size_t)nq) != 0);
+    for (size_t e = 0; e < sizeof engines / sizeof *engines; e++)
+        for (int way = 0; way < 3; way++) {
+            if (!engine_find(engines[e], WORLDS, NULL)) continue;
+            run_worlds(m, engines[e], 0, WORLDS, way == 1 ? 2 : 1, way == 2, x, y);
+            for (int w = 0; w < WORLDS; w++)
+                ck_assert_msg(!memcmp(x + w * nq, q + w * nq, sizeof *q * (size_t)nq) &&
+                                  !memcmp(y + w * nv, v + w * nv, sizeof *v * (size_t)nv),
+                              "world %d has other bits by %s, way %d", w, engines[e], way);
+        }
+    free(q), free(v), free(x), free(y), ctn_model_free(m);
+}
+END_TEST
+
+/// A stack at rest: each box bears those above it.
+START_TEST(a_stack_bears_its_weight)
+{
+    enum { BOXES = 4 };
+    char text[4000] = "catena: 1\ncontact: {between: all, friction: 0.5, depth: 0.0005}\nground: {height: 0}\nlinks:\n",
+         start[1000] = "state: {q: [";
+    for (int k = 0; k < BOXES; k++) {
+        snprintf(text + strlen(text), sizeof text - strlen(text),
+                 "  - {name: b%d, joint: {type: free}, mass: %d, shapes: [{type: box, size: [0.1, 0.1, 0.1]}]}\n", k, k + 1);
+        snprintf(start + strlen(start), sizeof start - strlen(start), "%s%g, 0, %g, %.15g, 0, 0, %.15g", k ? ", " : "", 0.003 * k,
+                 0.05 + 0.1 * k, cos(0.04 * k), sin(0.04 * k));
+    }
+    strcat(start, "]}\n"), strcat(text, start);
+    ctn_model *const m = model_of(text);
+    ctn_batch_config cfg = config_of("scalar", 1, 1);
+    cfg.dt = 1. / 60;
+    ctn_batch *const b = batch_with(m, &cfg);
+    ctn_error err;
+    ck_assert_int_eq(ctn_batch_step(b, 240, NULL, &err), CTN_OK);
+    ctn_link_touch list[100];
+    int count, more;
+    ck_assert_int_eq(ctn_batch_touches(b, 0, list, 100, &count, &err), CTN_OK);
+    ck_assert_int_ge(count, 3 * (BOXES - 1));
+    ck_assert_int_le(count, 100);
+    ck_assert_int_eq(ctn_batch_touches(b, 0, NULL, 0, &more, &err), CTN_OK);
+    ck_assert_int_eq(more, count);
+    double lifts[BOXES] = {0};
+    for (int k = 0; k < count; k++) {
+        ctn_pair pair;
+        ck_assert(ctn_model_pair(m, list[k].pair, &pair));
+        ck_assert_int_eq(pair.link_a, list[k].link_a);
+        ck_assert_int_eq(pair.link_b, list[k].link_b);
+        ck_assert_int_eq(list[k].touch, CTN_STICKS);
+        ck_assert(list[k].depth > 0 && list[k].depth < 0.0005);
+        lifts[list[k].link_a] += list[k].force[2], lifts[list[k].link_b] -= list[k].force[2];
+        const double z = list[k].point[2] * 10;
+        ck_assert_msg(fabs(z - round(z)) < 0.02, "link %d touches at a height of %g m", list[k].link_a, list[k].point[2]);
+    }
+    double above = 0;
+    for (int k = BOXES - 1; k > 0; k--) {
+        const double weight = 9.81 * (k + 1);
+        ck_assert_msg(fabs(lifts[k] - weight) < 1e-3 * weight, "box %d of %g N is lifted by %g N", k, weight, lifts[k]);
+        above += weight;
+    }
+    ck_assert_msg(fabs(lifts[0] + above) < 1e-3 * above, "box 0 bears %g N, not %g N", -lifts[0], above);
+    ctn_batch_free(b), ctn_model_free(m);
+}
+END_TEST
+
+/// A bar that hangs on the world at one end, and at the other in a loop, at rest: half of its weight each.
+START_TEST(a_loop_bears_its_half)
+{
+    static const char bar[] = "catena: 1\nlinks:\n"
+                              "  - {name: bar, joint: {type: revolute, axis: [0, 1, 0]}, mass: 3, com: [0.5, 0, 0], inertia: "
+                              "[0.01, 0.25, 0.25, 0, 0, 0]}\n"
+                              "loops: [{type: point, a: bar, b: world, at: [1, 0, 0]}]\n";
+    ctn_model *const m = model_of(bar);
+    ctn_batch_config cfg = config_of("scalar", 1, 1);
+    ctn_batch *const b = batch_with(m, &cfg);
+    ctn_error err;
+    double force[3];
+    ck_assert_int_eq(ctn_model_nequation(m), 3);
+    ck_assert_int_eq(ctn_batch_step(b, 10, NULL, &err), CTN_OK);
+    ck_assert_int_eq(ctn_batch_equation_forces(b, force, &err), CTN_OK);
+    ck_assert_msg(fabs(fabs(force[2]) - 3 * 9.81 / 2) < 1e-9, "the loop bears %g N", force[2]);
+    ctn_batch_free(b), ctn_model_free(m);
+}
+END_TEST
+
+/// Heaps of random boxes, balls and capsules, and chains of them, lose energy, in steps of any size, and none of them is lost below others.
+START_TEST(no_energy_comes_of_it)
+{
+    FOR_ALL_SEEDS(seed, 12)
+    {
+        rng r = {seed};
+        char text[6000] = "catena: 1\ncontact: {between: all, friction: 0.6, depth: 0.002}\nground: {height: 0}\nlinks:\n";
+        const int n = 3 + rng_below(&r, 4);
+        char start[2000] = "state: {q: [";
+        for (int k = 0; k < n; k++) {
+            const int kind = rng_below(&r, 3);
+            const double size = rng_uniform(&r, 0.08, 0.16);
+            char shape[200];
+            if (kind == 0) snprintf(shape, sizeof shape, "type: sphere, radius: %g", size / 2);
+            else if (kind == 1)
+                snprintf(shape, sizeof shape, "type: capsule, radius: %g, from: [-%g, 0, 0], to: [%g, 0, 0]", size / 3, size / 2,
+                         size / 2);
+            else snprintf(shape, sizeof shape, "type: box, size: [%g, %g, %g]", size, size * 0.8, size * 0.6);
+            snprintf(text + strlen(text), sizeof text - strlen(text),
+                     "  - {name: l%d, joint: {type: free}, mass: %g, shapes: [{%s}]}\n", k, rng_uniform(&r, 0.2, 2), shape);
+            double q[4];
+            rng_quaternion(&r, q);
+            snprintf(start + strlen(start), sizeof start - strlen(start), "%s%g, %g, %g, %.12g, %.12g, %.12g, %.12g",
+                     k ? ", " : "", rng_uniform(&r, -0.06, 0.06), rng_uniform(&r, -0.06, 0.06), 0.15 + 0.22 * k, q[0], q[1], q[2],
+                     q[3]);
+        }
+        strcat(start, "]}\n"), strcat(text, start);
+        ctn_model *const m = model_of(text);
+        ctn_batch_config cfg = config_of("scalar", 1, 1);
+        cfg.dt = seed % 3 == 0 ? 1. / 60 : seed % 3 == 1 ? 1. / 240 : 0.005;
+        ctn_batch *const b = batch_with(m, &cfg);
+        ctn_error err;
+        ctn_totals before, now;
+        ctn_batch_totals(b, &before);
+        const double first = before.kinetic + before.potential + before.spring;
+        double last = first;
+        for (int k = 0; k < (int)(1.5 / cfg.dt); k++) {
+            ck_assert_msg(ctn_batch_step(b, 1, NULL, &err) == CTN_OK, "seed %llu: %s", (unsigned long long)seed, err.message);
+            ctn_batch_totals(b, &now);
+            const double E = now.kinetic + now.potential + now.spring;
+            ck_assert_msg(E <= last + 1e-3 * now.kinetic + 1e-3 * first, "seed %llu: energy rises from %.9g to %.9g J in step %d",
+                          (unsigned long long)seed, last, E, k);
+            last = E;
+        }
+        ck_assert_msg(last < first, "seed %llu: %g J of %g J are left", (unsigned long long)seed, last, first);
+        ctn_batch_free(b), ctn_model_free(m);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *const suite = suite_create("links_touch");
+    TCase *const all = tcase_create("all");
+    tcase_set_timeout(all, 60);
+    tcase_add_test(all, same_bits_everywhere);
+    tcase_add_test(all, a_stack_bears_its_weight);
+    tcase_add_test(all, a_loop_bears_its_half);
+    tcase_add_test(all, no_energy_comes_of_it);
+    suite_add_tcase(suite, all);
+    return run_suite(suite);
+}
