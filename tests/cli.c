@@ -512,6 +512,31 @@ START_TEST(info_motors)
 }
 END_TEST
 
+/// What is between links: counts by hand, of a scene whose five degrees of freedom eleven equations hold.
+START_TEST(info_between)
+{
+    cJSON *const j = catena_json(0, "info", source("tests/fuzz/corpus/between.yaml"), "--json", NULL);
+    ck_assert_double_eq(number(j, "pairs.count"), 2);
+    ck_assert_double_eq(number(j, "pairs.elements"), 2);
+    ck_assert_double_eq(number(j, "bytes_between"), 2 * 40 + 11 * 8);
+    ck_assert_double_eq(number(j, "equations"), 11);
+    ck_assert_double_eq(number(j, "rank"), 5);
+    const cJSON *const loop = cJSON_GetArrayItem(member(j, "bonds"), 1);  // a ball joint's end that is held: 2 of 3 count
+    ck_assert_str_eq(member(loop, "name")->valuestring, "x");
+    ck_assert_double_eq(number(loop, "redundant"), 1);
+    cJSON_Delete(j);
+    outcome o = catena("info", source("tests/fuzz/corpus/between.yaml"));
+    ck_assert_msg(strstr(o.out, "\npairs      2 of 3 shapes of links, 2 elements, 2 remembered: 168 bytes a world; 1e+04 N/m"), "%s", o.out);
+    ck_assert_msg(strstr(o.out, "\nbonds      3 loops, 1 coupling, 1 tendon, 1 spring between links: 11 equations, rank 5 at the start; "
+                                "follow from others: 1 of loops[0] x, 4 of loops[2], 1 of couplings[0]\n"),
+                  "%s", o.out);
+    outcome_free(&o);
+    o = catena("check", source("tests/fuzz/corpus/between.yaml"));
+    ck_assert_msg(strstr(o.err, "couplings[0]: contradicts those before it"), "%s", o.err);
+    outcome_free(&o);
+}
+END_TEST
+
 /// The engine and the reason for it.
 START_TEST(info_engine)
 {
@@ -603,6 +628,7 @@ int main(void)
     tcase_add_test(all, check_scenes);
     tcase_add_test(all, info);
     tcase_add_test(all, info_motors);
+    tcase_add_test(all, info_between);
     tcase_add_test(all, info_engine);
     tcase_add_test(all, info_parallel);
     suite_add_tcase(suite, all);

@@ -558,8 +558,8 @@ START_TEST(deep_starts)
         // links that pass through each other
         {"{name: a, position: [0, 0, 1], joint: free, " MASS ", shapes: [{type: sphere, radius: 1}]}\n"
          "  - {name: b, position: [0, 0, 4], joint: free, " MASS ", shapes: [{type: sphere, radius: 1}]}",
-         "t.yaml:6:5: shapes: links do not touch each other in this version, but what is fixed: 'a' and 'b' pass through each "
-         "other"},
+         "t.yaml:6:5: shapes: links do not touch each other, but what is fixed: 'a' and 'b' pass through each other; write "
+         "`contact: {between: all}` for links that do"},
         {"{name: a, position: [0, 0, 2], joint: free, " MASS ", shapes: [{type: sphere, radius: 1}]}\n"
          "  - chain: {name: c, count: 9, parent: a, step: [1, 0, 0], joint: ball, " MASS
          ", shapes: [{type: sphere, radius: 0.1}]}",

@@ -1,5 +1,7 @@
 /// MJCF: models beside what MuJoCo makes of them (tests/golden/mjcf, by bench/mjcf_golden.py) and beside scenes that say the
 /// same, masses in closed form, and mistakes with their places.
+#include "sim/model/between.h"
+#include "sim/model/model.h"
 #include "sim/scene/scene.h"
 #include "tests/golden.h"
 #include "tests/random_scene.h"
@@ -740,9 +742,10 @@ START_TEST(bits_of_pairs)
                                  plane ? "plane" : "sphere", types[k], with[k]);
         }
         const int out[2] = {(int)rng_below(&r, FIXED), (int)rng_below(&r, BALLS)};
+        const int also = (int)rng_below(&r, BALLS);
         sprintf(text + n,
                 "</worldbody><contact><exclude body1='b%d' body2='b%d'/><exclude body1='b%d' body2='b%d'/></contact></mujoco>",
-                out[0], FIXED + out[1], FIXED + (int)rng_below(&r, BALLS), FIXED);
+                out[0], FIXED + out[1], FIXED + also, FIXED);
         ctn_scene *const s = read_mjcf(text);
         ctn_model *const m = ctn_model_create(s, NULL);
         bool met[FIXED][BALLS] = {{false}};
@@ -759,8 +762,116 @@ START_TEST(bits_of_pairs)
                     !(a == out[0] && b == out[1]) && ((types[a] & with[FIXED + b]) || (types[FIXED + b] & with[a]));
                 ck_assert_msg(met[a][b] == expected, "seed %d: geom %d and ball %d: %d", (int)seed, a, b, met[a][b]);
             }
+        ctn_model_free(m);
+        // balls with each other, where a scene asks for that
+        s->contact.between = BETWEEN_ALL;
+        ctn_model *const all = ctn_model_create(s, NULL);
+        bool touch[BALLS][BALLS] = {{false}};
+        for (int k = 0; k < all->npair; k++) {
+            const int a = all->touch_shapes[all->touch_pairs[k].a].link, b = all->touch_shapes[all->touch_pairs[k].b].link;
+            const int x = atoi(s->links[a].name + 1) - FIXED, y = atoi(s->links[b].name + 1) - FIXED;
+            ck_assert(x >= 0 && y >= 0 && x != y && !touch[x][y]);  // what is fixed is an obstacle, and no shape of a link
+            touch[x][y] = touch[y][x] = true;
+        }
+        for (int a = 0; a < BALLS; a++)
+            for (int b = 0; b < a; b++) {
+                const bool apart = (a == also && b == 0) || (a == 0 && b == also);
+                const bool expected = !apart && ((types[FIXED + a] & with[FIXED + b]) || (types[FIXED + b] & with[FIXED + a]));
+                ck_assert_msg(touch[a][b] == expected, "seed %d: balls %d and %d: %d", (int)seed, a, b, touch[a][b]);
+            }
+        ctn_model_free(all), ctn_scene_free(s);
+    }
+}
+END_TEST
+
+#define TWO                                                                                                                      \
+    "<body name='a' pos='0 0 1'><joint name='p' axis='0 1 0' pos='0.1 0 0' ref='20'/><geom name='g' size='0.1'/></body>"           \
+    "<body name='b' pos='1 0 1' euler='0 0 90'><joint name='q' type='slide' axis='0 0 1' ref='0.5'/><geom name='h' size='0.1'/></body>"
+
+/// The place in the world of a bond's point on a link (-1: the world).
+static void place_of(const ctn_model *m, int link, const double *at, double *x)
+{
+    double *p, *const R = places_at_start(m, &p), point[3];
+    if (link < 0) memcpy(x, at, 3 * sizeof *x);
+    else {
+        link_point(m, link, at, point);
+        for (int i = 0; i < 3; i++) {
+            x[i] = p[3 * link + i];
+            for (int k = 0; k < 3; k++) x[i] += R[9 * link + 3 * i + k] * point[k];
+        }
+    }
+    free(R);
+}
+
+/// Loops, by hand: where they are in the world, as links' frames are at their joints.
+START_TEST(equalities)
+{
+    static const struct {
+        const char *text;
+        bond_kind kind;
+        double at[3];  // of the second body, with `both` of the first one too
+        bool both;
+    } cases[] = {
+        {"<connect body1='a' body2='b' anchor='0.5 0 0'/>", BOND_POINT, {0.5, 0, 1}, true},
+        {"<connect body1='b' anchor='0.5 0 0'/>", BOND_POINT, {1, 0.5, 1}, true},
+        {"<connect body1='world' body2='b' anchor='0.5 0 0'/>", BOND_POINT, {0.5, 0, 0}, true},
+        {"<weld body1='a' body2='b' anchor='0.5 0 0'/>", BOND_WELD, {1, 0.5, 1}, true},
+        {"<weld body1='a' body2='b' anchor='0.5 0 0' relpose='1 0 0 0.7071067811865476 0 0 0.7071067811865476'/>", BOND_WELD, {1, 0.5, 1}, true},
+        {"<weld body1='a'/>", BOND_WELD, {0, 0, 0}, true},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        char text[1000];
+        double x[3], y[3];
+        snprintf(text, sizeof text, "<mujoco><worldbody>" TWO "</worldbody><equality>%s</equality></mujoco>", cases[k].text);
+        ctn_scene *const s = read_mjcf(text);
+        ctn_error err = {0};
+        ctn_model *const m = ctn_model_create(s, &err);
+        ck_assert_msg(m, "case %zu: %s", k, err.message);
+        ck_assert(m->nbond == 1 && m->bonds[0].kind == cases[k].kind);
+        place_of(m, s->bonds[0].a, m->bonds[0].at_a, x), place_of(m, s->bonds[0].b, m->bonds[0].at_b, y);
+        near(x, cases[k].at, 3, 1e-12, cases[k].text), near(y, cases[k].at, 3, 1e-12, cases[k].text);
+        ck_assert_msg(warn_of_between(s, m) && !*ctn_scene_warnings(s), "case %zu: %s", k, ctn_scene_warnings(s));
         ctn_model_free(m), ctn_scene_free(s);
     }
+}
+END_TEST
+
+/// q = ref + p(q' - ref'): as one polynomial; a joint that is held; tendons; pairs; what is not there.
+START_TEST(couplings_and_tendons)
+{
+    ctn_scene *s = read_mjcf("<mujoco><default><tendon damping='3'/></default><worldbody>" TWO "</worldbody><equality><joint joint1='q' joint2='p' "
+                             "polycoef='0 2 3 4 5'/><joint joint1='p'/></equality><tendon><fixed name='t' stiffness='7' range='0 1'>"
+                             "<joint joint='p' coef='2'/><joint joint='q' coef='-1'/></fixed></tendon></mujoco>");
+    ctn_error err = {0};
+    ctn_model *m = ctn_model_create(s, &err);
+    ck_assert_msg(m, "%s", err.message);
+    ck_assert(m->nbond == 3 && m->nrow == 2);
+    const double ref = 20 * M_PI / 180, *const c = m->bonds[0].poly;
+    for (double q = -1; q < 2; q += 0.3) {
+        const double d = q - ref, expected = 0.5 + d * (2 + d * (3 + d * (4 + d * 5)));
+        const double found = c[0] + q * (c[1] + q * (c[2] + q * (c[3] + q * c[4])));
+        NEAR(&found, 1e-12, expected);
+    }
+    ck_assert(m->bonds[1].leader == -1 && m->bonds[1].follower == m->frames[0].body);
+    NEAR(m->bonds[1].poly, 1e-15, ref, 0);
+    const model_bond *const t = &m->bonds[2];
+    ck_assert(t->kind == BOND_TENDON && t->joints == 2 && t->stiffness == 7 && t->damping == 3 && t->range[0] == 0 && t->range[1] == 1);
+    NEAR(&t->length, 1e-15, 2 * ref - 0.5);  // at the joints' ref
+    ck_assert(m->bond_joints[0].share == 2 && m->bond_joints[1].share == -1 && m->bond_joints[1].body == m->frames[1].body);
+    ck_assert_str_eq(ctn_scene_warnings(s), "");
+    ctn_model_free(m), ctn_scene_free(s);
+
+    s = read_mjcf("<mujoco><worldbody>" TWO "</worldbody><contact><pair geom1='g' geom2='h' friction='0.3 0.3 0 0 0'/><pair geom1='h' geom2='g'/>"
+                  "</contact><equality><connect body1='a' anchor='0 0 0' active='false'/><weld body1='a' body2='a'/><weld body1='a' solref='0.1 1'/>"
+                  "<tendon tendon1='x'/></equality><tendon><spatial name='u'><site site='n'/></spatial></tendon></mujoco>");
+    m = ctn_model_create(s, &err);
+    ck_assert_msg(m, "%s", err.message);
+    ck_assert(m->npair == 1 && m->touch_pairs[0].friction == 0.3 && m->nbond == 1);
+    static const char *const says[] = {"<pair>: its bodies are a pair already", "<connect>: it is not active", "<weld>: it joins a body to itself",
+                                       "how soft <equality> holds", "ignored: <tendon>", "<spatial>: tendons along a path are not in this version"};
+    for (size_t k = 0; k < sizeof says / sizeof *says; k++)
+        ck_assert_msg(strstr(ctn_scene_warnings(s), says[k]), "no '%s' in %s", says[k], ctn_scene_warnings(s));
+    ctn_model_free(m), ctn_scene_free(s);
 }
 END_TEST
 
@@ -1033,6 +1144,8 @@ int main(void)
     tcase_add_loop_test(good, friction_of_pairs, 0, LENGTH(touching));
     tcase_add_test(good, friction_by_turns);
     tcase_add_test(good, bits_of_pairs);
+    tcase_add_test(good, equalities);
+    tcase_add_test(good, couplings_and_tendons);
     tcase_add_test(good, plane_is_ground);
     tcase_add_test(good, obstacles);
     tcase_add_test(good, height_field);

@@ -24,8 +24,8 @@ START_TEST(errors)
     is(&f, "odd:7:7: name.yaml", 3, 45, "joint.axis", "expected 3 numbers, found 2");
     ck_assert_int_eq(ctn_error_finding(&err, 1, &f), CTN_OK);
     is(&f, "odd:7:7: name.yaml", 4, 1, "b:1:2: c",
-       "unknown key; a scene has: catena, name, gravity, inertias, defaults, include, urdf, mjcf, links, springs, forces, gaits, "
-       "motors, sensors, controller, search, fluid, ground, obstacles, terrain, contact, integrator, duration, state, "
+       "unknown key; a scene has: catena, name, gravity, inertias, defaults, include, urdf, mjcf, links, springs, "
+       "pairs, exclude, loops, couplings, tendons, forces, gaits, motors, sensors, controller, search, fluid, ground, obstacles, terrain, contact, integrator, duration, state, "
        "sample, reward, optimize, camera, "
        "cameras, view");
     ck_assert_int_eq(ctn_error_finding(&err, 2, &f), CTN_BAD_ARGUMENT);

@@ -67,6 +67,9 @@ static const char text[] =
     "  - tree: {name: t, depth: 3, branching: 2, step: [1, 0, 0], joint: {type: ball, q0: [1, 0, 0, 0]}, " MASS "}\n"
     "sample: {q: {all: {uniform: [0, 1]}, c.0: {grid: [0, 1, 2]}}, v: {a: {latin: [0, 1]}}, parameters: {damping: {all: {grid: "
     "[0, 1, 1]}}}}\n"
+    "contact: {between: links}\npairs: [{a: a, b: m}]\nexclude: [[a, m], {tree: a}]\n"
+    "loops: [{name: x, type: point, a: m, b: world, at: [0, 0, 0]}]\ncouplings: [{name: y, joint: a, offset: 1}]\n"
+    "tendons: [{name: z, joints: {a: 1}, damping: 1}]\nsprings: [{link: a, b: m, stiffness: 1}]\n"
     "sensors: [{name: tip, type: imu, link: a, noise: 1}, {name: energy, type: energy}]\n"
     "reward: [{term: posture, weight: 1, joints: [a, m]}, {term: upright, weight: 2, link: a}, {term: posture, weight: 3, "
     "joints: "
@@ -82,6 +85,7 @@ static const char part[] = "catena: 1\nlinks:\n  - {name: p, joint: {type: free,
 static const char model[] =
     "<mujoco model='memory'><default><default class='x'><mesh scale='1 2 3'/></default></default>"
     "<asset><mesh file='part.obj' class='x'/><material name='m'/></asset><worldbody><include file='part.yaml'/></worldbody>"
+    "<contact><pair geom1='g' geom2='h'/></contact><tendon><fixed stiffness='1'><joint joint='j' coef='1'/></fixed></tendon>"
     "<sensor><gyro site='s'/></sensor></mujoco>";
 static const char model_part[] = "<mujocoinclude><geom size='1'/><body><joint/><joint name='j'/><site name='s'/><geom "
                                  "type='mesh' mesh='part' material='m'/></body></mujocoinclude>";

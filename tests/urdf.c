@@ -1,5 +1,6 @@
 /// URDF: the same model as the scene that says the same; every wrong file is named with its place; `convert` gives the same
 /// model.
+#include "dynamics/model.h"
 #include "sim/scene/scene.h"
 #include "tests/suite.h"
 #include "tests/text_model.h"
@@ -201,7 +202,12 @@ static const struct {
            "<mass value='1'/><inertia ixx='-0.0012' iyy='-0.0012' izz='0.0003'/></inertial></link>"),
      "t.urdf:3:1: inertia: that of link 'b' is negative about an axis: its least principal moment is -0.0012 kg m^2"},
     {ROBOT("<joint name='j' type='continuous'><parent link='a'/><child link='b'/><mimic joint='x'/></joint>" LINK_B),
-     "t.urdf:2:70: <mimic>: joints that follow others are not read"},
+     "t.urdf:2:70: <mimic>: unknown joint 'x'; the file has no <joint> of this name"},
+    {ROBOT("<joint name='j' type='continuous'><parent link='a'/><child link='b'/><mimic joint='j'/></joint>" LINK_B),
+     "t.urdf:2:70: <mimic>: a joint follows another one, both revolute, continuous or prismatic"},
+    {ROBOT("<joint name='j' type='planar'><parent link='a'/><child link='b'/></joint>" LINK_B
+           "<joint name='k' type='continuous'><parent link='b'/><child link='c'/><mimic joint='j'/></joint><link name='c'/>"),
+     "<mimic>: a joint follows another one, both revolute, continuous or prismatic"},
     {ROBOT("<joint name='j' type='continuous'><parent link='a'/><child link='b'/><axis xyz='0 1'/></joint>" LINK_B),
      "t.urdf:2:76: xyz: expected 3 numbers, found '0 1'"},
     {ROBOT("<joint name='j' type='continuous'><parent link='a'/><child link='b'/><axis xyz='0 0 0'/></joint>" LINK_B),
@@ -231,6 +237,32 @@ START_TEST(wrong_files_are_named)
     ck_assert_msg(!scene, "accepted:\n%s", wrong[_i].text);
     ck_assert_msg(strstr(err.message, wrong[_i].error), "expected %s\nin\n%s\nof\n%s", wrong[_i].error, err.message,
                   wrong[_i].text);
+}
+END_TEST
+
+/// Joints that follow others, one after the other, in any order of the file; and what follows a fixed one is held.
+START_TEST(followers)
+{
+#define FOLLOWS(name, type, parent, child, more)                                                                                 \
+    "<joint name='" name "' type='" type "'><parent link='" parent "'/><child link='" child "'/><limit lower='0.5' upper='2'/>" more     \
+    "</joint><link name='" child "'><inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1'/></inertial></link>"
+    const char *const text =
+        ROBOT(FOLLOWS("j", "revolute", "a", "b", "<mimic joint='k' multiplier='2' offset='-0.5'/>")
+                  FOLLOWS("k", "prismatic", "b", "c", "<mimic joint='l'/>") FOLLOWS("l", "revolute", "c", "d", "")
+                      FOLLOWS("m", "continuous", "d", "e", "<mimic joint='n' offset='0.25'/>") FOLLOWS("n", "fixed", "e", "f", ""));
+    ctn_error err = {0};
+    ctn_scene *const s = ctn_scene_parse(text, strlen(text), "t.urdf", &err);
+    ck_assert_msg(s, "%s", err.message);
+    ctn_model *const m = ctn_model_create(s, &err);
+    ck_assert_msg(m, "%s", err.message);
+    ck_assert_int_eq(m->nbond, 3);
+    const double q0[] = {0.5, 0.5, 0.5, 0.25};  // l starts at its lower limit, what follows it where it follows
+    for (int i = 0; i < 4; i++) ck_assert_msg(m->q0[i] == q0[i], "q[%d] = %g", i, m->q0[i]);
+    const model_bond *const b = m->bonds;
+    ck_assert(b[0].follower == m->frames[1].body && b[0].leader == m->frames[2].body && b[0].poly[0] == -0.5 && b[0].poly[1] == 2);
+    ck_assert(b[1].follower == m->frames[2].body && b[1].leader == m->frames[3].body && b[1].poly[0] == 0 && b[1].poly[1] == 1);
+    ck_assert(b[2].follower == m->frames[4].body && b[2].leader == -1 && b[2].poly[0] == 0.25 && b[2].poly[1] == 0);
+    ctn_model_free(m), ctn_scene_free(s);
 }
 END_TEST
 
@@ -404,6 +436,7 @@ int main(void)
     tcase_add_test(files, joints_are_those_of_scenes);
     tcase_add_test(files, converted_files_are_the_same_model);
     tcase_add_test(files, bases_can_be_free);
+    tcase_add_test(files, followers);
     tcase_add_loop_test(files, wrong_files_are_named, 0, (int)(sizeof wrong / sizeof *wrong));
     tcase_add_loop_test(files, shapes_are_drawn_or_touch, 0, (int)(sizeof kinds / sizeof *kinds));
     tcase_add_test(files, what_is_ignored_is_listed);

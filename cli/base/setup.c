@@ -4,6 +4,7 @@
 #include "cli/base/message.h"
 #include "cli/base/stop.h"
 #include "sim/base/config.h"
+#include "sim/model/between.h"
 #include "sim/model/contact_points.h"
 #include "sim/model/step_limit.h"
 #include "sim/scene/scene.h"
@@ -106,7 +107,8 @@ static int open_setup(const arguments *args, bool to_step, setup *s)
     if (status == EXIT_OK) s->model = ctn_model_create(s->scene, &err);
     if (status == EXIT_OK && !s->model) status = status_error(&err, "");
     const bool warn = status == EXIT_OK && to_step;
-    if (warn && !(warn_of_depth(s->scene, s->model) && warn_of_stiffness(s->scene, s->model, &s->cfg)))
+    if (warn && !(warn_of_depth(s->scene, s->model) && warn_of_between(s->scene, s->model) &&
+                  warn_of_stiffness(s->scene, s->model, &s->cfg)))
         status = run_error("not enough memory");
     if (status == EXIT_OK && !args->value[OPT_QUIET]) warn_lines(ctn_scene_warnings(s->scene));
     if (status != EXIT_OK) setup_close(s);

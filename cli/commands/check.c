@@ -4,6 +4,7 @@
 #include "cli/base/json.h"
 #include "cli/base/message.h"
 #include "sim/base/status.h"
+#include "sim/model/between.h"
 #include "sim/model/contact_points.h"
 #include "sim/model/step_limit.h"
 #include "sim/scene/scene.h"
@@ -61,7 +62,7 @@ static int check_file(const char *path, bool quiet, cJSON *results)
     ctn_model *const model = scene ? ctn_model_create(scene, &err) : NULL;
     bool good = model != NULL;
     int status = EXIT_OK;
-    if (model && !(warn_of_depth(scene, model) && warn_of_stiffness(scene, model, &scene->config)))
+    if (model && !(warn_of_depth(scene, model) && warn_of_between(scene, model) && warn_of_stiffness(scene, model, &scene->config)))
         status = run_error("not enough memory");
     const char *const warnings = scene ? ctn_scene_warnings(scene) : "";
     if (model && ctn_batch_check(model, &scene->config, &why) != CTN_OK) scene_refuse(scene, &why, &err), good = false;

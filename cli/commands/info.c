@@ -7,6 +7,7 @@
 #include "sim/batch/batch.h"
 #include "sim/engine/device.h"
 #include "sim/engine/engine.h"
+#include "sim/model/between.h"
 #include "sim/model/contact_points.h"
 #include "sim/record/record.h"
 #include "sim/scene/scene.h"
@@ -14,6 +15,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { ROWS = 40 };  // of a table before its middle is left out
 
@@ -190,6 +192,65 @@ static void print_contact(const setup *s)
                meshes == 1 ? "es" : "", corners);
 }
 
+/// What worlds remember of pairs and bonds: of which element a slot is, its bristles, its force; forces of equations.
+static size_t remembered(const ctn_model *m) { return ((size_t)m->nslot * 5 + (size_t)m->nrow) * sizeof(double); }
+
+static long count_elements(const ctn_model *m)
+{
+    long elements = 0;
+    for (int k = 0; k < m->npair; k++) elements += m->touch_pairs[k].elements;
+    return elements;
+}
+
+/// How many bonds stand in a list of the scene.
+static int count_bonds(const ctn_scene *scene, const char *list)
+{
+    int count = 0;
+    for (int k = 0; k < scene->nbond; k++) count += !strcmp(scene->bonds[k].list, list);
+    return count;
+}
+
+static void print_pairs(const ctn_model *m)
+{
+    if (!m->npair) return;
+    double least = INFINITY, most = 0;
+    for (int k = 0; k < m->npair; k++) least = fmin(least, m->touch_pairs[k].grip), most = fmax(most, m->touch_pairs[k].grip);
+    printf("pairs      %d of %d shapes of links, %ld elements, %d remembered: %zu bytes a world; ", m->npair, m->ntouch_shape, count_elements(m),
+           m->nslot, remembered(m));
+    if (least < most) printf("%.3g to %.3g N/m, relaxation %.3g s\n", least, most, m->relaxation);
+    else printf("%.3g N/m, relaxation %.3g s\n", most, m->relaxation);
+}
+
+/// What is between links and joints, and which of its equations say something at the start.
+static void print_bonds(const setup *s)
+{
+    static const char *const lists[] = {"loops", "couplings", "tendons", "springs"};
+    static const char *const one[] = {"loop", "coupling", "tendon", "spring between links"};
+    static const char *const some[] = {"loops", "couplings", "tendons", "springs between links"};
+    const ctn_model *const m = s->model;
+    int *const redundant = calloc((size_t)m->nbond + 1, sizeof *redundant), told = 0;
+    double *const against = calloc((size_t)m->nbond + 1, sizeof *against);
+    const int rank = redundant && against && m->nrow ? bond_ranks(m, s->scene, redundant, against) : -1;
+    if (m->nbond) printf("bonds     ");
+    for (int k = 0; k < 4; k++) {
+        const int count = count_bonds(s->scene, lists[k]);
+        if (count) printf("%s %d %s", told++ ? "," : "", count, count == 1 ? one[k] : some[k]);
+    }
+    if (m->nrow) printf(": %d equation%s", m->nrow, plural(m->nrow));
+    if (rank >= 0) printf(", rank %d at the start", rank);
+    if (rank >= 0 && rank < m->nrow) {
+        printf("; follow from others: ");
+        for (int k = 0, shown = 0; k < m->nbond && shown <= 8; k++) {
+            const scene_bond *const b = &s->scene->bonds[k];
+            if (!redundant[k]) continue;
+            if (shown++ == 8) printf(", ...");
+            else printf("%s%d of %s[%d]%s%s", shown > 1 ? ", " : "", redundant[k], b->list, b->entry, b->name ? " " : "", b->name ? b->name : "");
+        }
+    }
+    if (m->nbond) printf("\n");
+    free(redundant), free(against);
+}
+
 static void print_state(const ctn_model *m, const totals *t, bool all)
 {
     const int n = ctn_model_nlink(m);
@@ -225,6 +286,7 @@ static void print_info(const setup *s, const totals *t, const ctn_engine *engine
         printf("loads      %d spring%s to the world, %d force%s\n", springs, plural(springs), forces, plural(forces));
     print_fluid(s);
     print_contact(s);
+    print_pairs(m), print_bonds(s);
     char words[CONFIG_WORDS];
     config_describe(&s->cfg, words);
     printf("method     %s", words);
@@ -326,6 +388,27 @@ static void add_sensor(cJSON *sensors, const ctn_model *m, const ctn_sensor *s)
     json_number(one, "delay", s->delay);
 }
 
+static void add_bonds(cJSON *root, const setup *s)
+{
+    const ctn_model *const m = s->model;
+    int *const redundant = calloc((size_t)m->nbond + 1, sizeof *redundant);
+    double *const against = calloc((size_t)m->nbond + 1, sizeof *against);
+    const int rank = redundant && against ? bond_ranks(m, s->scene, redundant, against) : -1;
+    cJSON *const bonds = json_array(root, "bonds");
+    for (int k = 0; k < m->nbond; k++) {
+        const scene_bond *const b = &s->scene->bonds[k];
+        cJSON *const one = json_object(bonds, NULL);
+        json_text(one, "list", b->list);
+        json_number(one, "entry", b->entry);
+        if (b->name) json_text(one, "name", b->name);
+        json_number(one, "equations", m->bonds[k].rows);
+        if (rank >= 0) json_number(one, "redundant", redundant[k]);
+    }
+    json_number(root, "equations", m->nrow);
+    if (rank >= 0) json_number(root, "rank", rank);
+    free(redundant), free(against);
+}
+
 static int print_json(const setup *s, const totals *t, const ctn_engine *engine)
 {
     const ctn_model *const m = s->model;
@@ -411,6 +494,16 @@ static int print_json(const setup *s, const totals *t, const ctn_engine *engine)
         json_number(ground, "points", m->ncontact);
         json_number(ground, "relaxation", m->relaxation);
     }
+    if (m->npair) {
+        cJSON *const pairs = json_object(root, "pairs");
+        json_number(pairs, "count", m->npair);
+        json_number(pairs, "shapes", m->ntouch_shape);
+        json_number(pairs, "elements", (double)count_elements(m));
+        json_number(pairs, "slots", m->nslot);
+        json_number(pairs, "relaxation", m->relaxation);
+    }
+    if (m->nbond) add_bonds(root, s);
+    if (m->npair || m->nbond) json_number(root, "bytes_between", (double)remembered(m));
     cJSON *const state = json_object(root, "state");
     json_numbers(state, "q", t->q, (size_t)ctn_model_nq(m));
     json_numbers(state, "v", t->v, (size_t)ctn_model_nv(m));

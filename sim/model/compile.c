@@ -2,6 +2,7 @@
 /// does not say.
 #include "dynamics/model.h"
 
+#include "sim/model/between.h"
 #include "sim/model/bodies.h"
 #include "sim/model/contact_points.h"
 #include "sim/model/surfaces.h"
@@ -226,6 +227,13 @@ ctn_model *ctn_model_create(const ctn_scene *scene, ctn_error *err)
         m = NULL;
     }
     if (m && (!damp_limits(m, scene->defaults) || !damp_motors(m, scene))) goto no_memory;
+    const ctn_status between = m ? compile_pairs(m, scene, err) : CTN_OK, bonds = m && between == CTN_OK ? compile_bonds(m, scene, err) : CTN_OK;
+    if (between == CTN_NO_MEMORY || bonds == CTN_NO_MEMORY) goto no_memory;
+    if (m && (m->npair || m->nbond) && !find_spinning(m)) goto no_memory;
+    if (between != CTN_OK || bonds != CTN_OK) {
+        ctn_model_free(m);
+        m = NULL;
+    }
     return m;
 
 no_memory:

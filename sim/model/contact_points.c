@@ -3,7 +3,7 @@
 #include "sim/model/contact_points.h"
 
 #include "sim/base/status.h"
-#include "sim/engine/engine.h"
+#include "sim/model/between.h"
 #include "sim/model/model.h"
 #include "sim/model/solid_points.h"
 #include "sim/model/surfaces.h"
@@ -50,15 +50,17 @@ static int opposite_point(const scene_shape *s, int k)
     return first + (3 - edge) * inside + (k - 8) % inside;
 }
 
+/// Of a box whose edges are said to be round: the corners of its core.
 static int box_points(const scene_shape *s, int inside, rounded_point *to)
 {
+    const double round = isnan(s->rounding) ? 0 : s->rounding;
     double R[9], c[3];
     rotation_matrix(s->rotation, R);
     for (int k = 0; k < 8 + 12 * inside; k++) {
         box_point(k, inside, c);
-        for (int i = 0; i < 3; i++) c[i] *= s->size[i];
+        for (int i = 0; i < 3; i++) c[i] *= s->size[i] - 2 * round;
         for (int i = 0; i < 3; i++) to[k].at[i] = s->center[i] + R[3 * i] * c[0] + R[3 * i + 1] * c[1] + R[3 * i + 2] * c[2];
-        to[k].radius = 0;
+        to[k].radius = round;
     }
     return 8 + 12 * inside;
 }
@@ -87,7 +89,7 @@ static int shape_points(const ctn_scene *scene, const scene_shape *s, rounded_po
 static bool touches(const ctn_scene *scene, int link, const scene_shape *shape)
 {
     while (link >= 0 && scene->links[link].joint.type == CTN_FIXED) link = scene->links[link].parent;
-    return has_surfaces(&scene->contact) && link >= 0 && shape->touch != TOUCH_NO;
+    return has_surfaces(&scene->contact) && scene->contact.between != BETWEEN_LINKS && link >= 0 && shape->touch != TOUCH_NO;
 }
 
 /// How many surfaces a shape may touch.
@@ -177,7 +179,7 @@ static double friction_on(const ctn_scene *scene, const scene_shape *s, int k)
     return isnan(there) || s->friction < there ? s->friction : there;
 }
 
-static double gravity_of(const ctn_model *m)
+double gravity_of(const ctn_model *m)
 {
     return fmax(sqrt(m->gravity[0] * m->gravity[0] + m->gravity[1] * m->gravity[1] + m->gravity[2] * m->gravity[2]), 1);
 }
@@ -196,8 +198,7 @@ static double tree_weight(const ctn_model *m, int body)
     return m->bodies[body].subtree_mass * gravity_of(m);
 }
 
-/// What falls back from the depth at which it rests is damped critically.
-static double critical_relaxation(const ctn_model *m, double depth) { return 2 * sqrt(depth / gravity_of(m)); }
+double critical_relaxation(const ctn_model *m, double depth) { return 2 * sqrt(depth / gravity_of(m)); }
 
 /// The `count` entries of a shape, `met` of each point, are a group: in a ball about the middle of the box that has all of them.
 static void make_group(point_load *group, int count, int met)
@@ -217,6 +218,9 @@ void add_contacts(ctn_model *m, const ctn_scene *scene, point_load *loads, int f
 {
     rounded_point at[MOST_POINTS];
     bool turns = false;
+    double all = 0;  // the weight of all that moves: what lies on others is borne by those below
+    for (int i = 0; i < m->nbody; i++)
+        if (m->bodies[i].parent < 0) all += m->bodies[i].subtree_mass * gravity_of(m);
     const bool any = count_contacts(scene) > 0;
     m->ncontact = 0, m->depth = 0, m->critical = isnan(scene->contact.relaxation);
     m->published = scene->contact.published;
@@ -238,7 +242,7 @@ void add_contacts(ctn_model *m, const ctn_scene *scene, point_load *loads, int f
                 o->rolling = isnan(s->rolling) ? scene->contact.rolling : s->rolling;
                 o->rolls = o->torsional > 0 || o->rolling > 0, turns = turns || o->rolls;
                 o->rubs = !isnan(s->friction) || !isnan(surface_friction(scene, o->surface));
-                o->bears = tree_weight(m, o->body), o->rest = contact_depth(m, scene, o->body);
+                o->bears = scene->contact.between == BETWEEN_WORLD ? tree_weight(m, o->body) : all, o->rest = contact_depth(m, scene, o->body);
                 o->grip = o->bears / o->rest, m->depth = fmax(m->depth, o->rest);
                 if (m->published) o->grip = 2 * scene->contact.D1, o->damping = scene->contact.D2, o->friction = 0;
                 body_point(m, l, at[k].at, o->point);
@@ -342,25 +346,22 @@ static void tell_passing(ctn_scene *scene, const ctn_model *m)
     const scene_link *const at = &scene->links[other];
     if (chain)
         scene_warn(scene, at, NULL, "shapes",
-                   "links do not touch each other in this version, but what is fixed: the chain to '%.60s' passes "
-                   "through itself where it folds up",
+                   "links do not touch each other, but what is fixed: the chain to '%.60s' passes through itself where it folds up; "
+                   "write `contact: {between: all}` for links that do",
                    at->name);
     else
         scene_warn(scene, at, NULL, "shapes",
-                   "links do not touch each other in this version, but what is fixed: '%.60s' and '%.60s' pass "
-                   "through each other",
+                   "links do not touch each other, but what is fixed: '%.60s' and '%.60s' pass through each other; write `contact: "
+                   "{between: all}` for links that do",
                    scene->links[first].name, at->name);
 }
 
 bool warn_of_depth(ctn_scene *scene, const ctn_model *m)
 {
     if (!m->ncontact) return true;
-    tell_passing(scene, m);
-    lane_model *const lanes = engine_model(&engine_scalar, m, 0);
-    void *const scratch = lanes ? aligned_alloc(64, (engine_scalar.dynamics_size(lanes) / 64 + 1) * 64) : NULL;
-    double *const R = malloc(12 * (size_t)m->nlink * sizeof *R), *const p = R ? R + 9 * m->nlink : NULL;
-    const bool room = scratch && R;
-    if (room) engine_scalar.forward_kinematics(lanes, scratch, 1, m->q0, R, p), tell_depth(scene, m, R, p);
-    free(lanes), free(scratch), free(R);
-    return room;
+    if (scene->contact.between == BETWEEN_WORLD) tell_passing(scene, m);
+    double *p, *const R = places_at_start(m, &p);
+    if (R) tell_depth(scene, m, R, p);
+    free(R);
+    return R;
 }

@@ -29,6 +29,10 @@ void contact_gradients(const ctn_model *m, const ctn_parameter *list, int count,
 /// How deep the tree that a body is of sinks where one point carries its weight, m.
 double contact_depth(const ctn_model *m, const ctn_scene *scene, int body);
 
+/// How fast things fall, m/s^2, 1 at least; and what damps critically, s, that falls back from the depth at which it rests.
+double gravity_of(const ctn_model *m);
+double critical_relaxation(const ctn_model *m, double depth);
+
 /// Adds a warning to the scene's list if links start more than ten times that deep in the ground, which then throws them out.
 /// False without memory.
 bool warn_of_depth(ctn_scene *scene, const ctn_model *m);

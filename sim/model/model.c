@@ -15,6 +15,7 @@ void ctn_model_free(ctn_model *m)
     if (!m) return;
     if (m->by_name) name_table_free(m->by_name);
     free_sensors(m), free_surfaces(m), free_controller_of(m);
+    free(m->touch_numbers), free(m->touch_shapes), free(m->touch_pairs), free(m->bonds), free(m->bond_joints);
     free(m->by_name), free(m->bodies), free(m->loads), free(m->motors), free(m->signals), free(m->signal_numbers),
         free(m->frames), free(m->links), free(m->dof_adr), free(m->q0), free(m->v0), free(m->name), free(m->names);
     free(m);
@@ -215,6 +216,7 @@ ctn_model *model_of_motion(const ctn_model *m)
     to->bodies = (ctn_body *)(void *)(to + 1);
     to->nload = to->nspring = to->nforce = to->ndrag = to->ncontact = to->nbent = to->nsurface = to->nmotor = to->ncontrol = 0;
     to->nwound = to->nsignal = to->nsensor = 0, to->controller = NULL;
+    to->ntouch_number = 0, to->ntouch_shape = to->npair = to->nbond = to->nslot = to->nrow = 0;
     to->plane = to->passive = to->rubs = to->fast = to->slips = to->adds = to->driven = false;
     memset(to->gravity, 0, sizeof to->gravity);
     for (int i = 0; i < m->nbody; i++) {

@@ -84,6 +84,23 @@ static void turn(double *q, const double *d)
     q[3] = p[0] * z + p[1] * y - p[2] * x + p[3] * w;
 }
 
+/// Joints that follow others are where these have been drawn to be; one may follow another that follows.
+static void follow(const ctn_model *m, double *q, double *v)
+{
+    for (int pass = 0, moved = 1; moved && pass <= m->nbond; pass++) {
+        moved = 0;
+        for (int k = 0; k < m->nbond; k++) {
+            const model_bond *const o = &m->bonds[k];
+            if (o->kind != BOND_COUPLING) continue;
+            const ctn_body *const to = &m->bodies[o->follower], *const of = o->leader < 0 ? NULL : &m->bodies[o->leader];
+            double slope;
+            const double x = follower_at(o->poly, of ? q[of->qadr] : 0, &slope), rate = of ? slope * v[of->vadr] : 0;
+            moved = moved || x != q[to->qadr] || rate != v[to->vadr];
+            q[to->qadr] = x, v[to->vadr] = rate;
+        }
+    }
+}
+
 bool ctn_scene_is_sampled(const ctn_scene *scene) { return scene && scene->sampled; }
 
 uint64_t ctn_scene_seed(const ctn_scene *scene) { return scene ? (uint64_t)scene->seed : 0; }
@@ -107,6 +124,7 @@ void ctn_sample_state(const ctn_scene *scene, const ctn_model *model, uint64_t s
         for (int i = 0; i < slides; i++) q[k->qadr + i] += d[i];
         if (turns) turn(q + k->qadr + slides, d + slides);
     }
+    if (scene->spread[SAMPLE_Q] || scene->spread[SAMPLE_V]) follow(model, q, v);
 }
 
 bool ctn_scene_has_force(const ctn_scene *scene) { return scene && scene->spread[SAMPLE_FORCE] != NULL; }

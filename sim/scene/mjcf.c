@@ -352,6 +352,14 @@ static void list_passed(mjcf *m)
             "friction of %d pair%s of geoms is not MuJoCo's, the larger of both or that of the higher priority: of a shape's "
             "and an obstacle's the lesser counts here",
             m->lesser.count, m->lesser.count == 1 ? "" : "s");
+    if (m->bits.count)
+        robot_warn(r, m->bits.first,
+                   "contype and conaffinity of geoms, %d time%s: with what is fixed they have more than %d bits that count, and a scene has "
+                   "as many layers: links that touch each other go by other bits; `exclude` those that do not",
+                   m->bits.count, m->bits.count == 1 ? "" : "s", (int)MOST_LAYERS);
+    if (m->rows.count)
+        robot_warn(r, m->rows.first, "ignored: how soft <equality> holds (solref, solimp), %d time%s: loops and couplings hold exactly",
+                   m->rows.count, m->rows.count == 1 ? "" : "s");
     if (m->friction.count)
         robot_warn(r, m->friction.first,
                    "ignored: frictionloss of ball and free joints, %d time%s: these have no dry friction in this version",
@@ -395,6 +403,7 @@ static void tell_model(mjcf *m)
     for (int i = 1; i < m->nbody && r->good; i++) tell_body(m, &m->bodies[i]);
     say_close(r);
     mjcf_tell_surfaces(m);
+    mjcf_tell_between(m);
     mjcf_tell_actuators(m);
     mjcf_tell_sensors(m);
     tell_state(m);

@@ -142,9 +142,11 @@ typedef struct mjcf {
     int (*excludes)[2];  // bodies that do not touch each other
     int nsurface, nexclude;
     bool layered, no_contact;  // not all that touches touches all of them; contacts are turned off
+    bool meeting;              // bits say which of the geoms that move touch each other: each bit that counts is a layer
+    int bit_layers[32];        // -1: it does not
     xml_element *key;          // of <keyframe>, that the model starts with; NULL: none
     // what was passed over, listed once
-    mjcf_passed contact, ground, friction, lesser;
+    mjcf_passed contact, ground, friction, lesser, bits, rows;
     mjcf_ignored ignored[MJCF_REASONS];
     int nignored;
 } mjcf;
@@ -248,10 +250,16 @@ bool mjcf_meets(const mjcf *m, const mjcf_geom *g, const mjcf_surface *s);
 
 /// The layers of what a geom touches.
 unsigned mjcf_layers(const mjcf *m, const mjcf_geom *g);
-void mjcf_tell_layers(mjcf *m, unsigned layers, document_place at);
+void mjcf_tell_layers(mjcf *m, const char *key, unsigned layers, document_place at);
+
+/// The layers of contact bits.
+unsigned mjcf_bit_layers(const mjcf *m, unsigned bits);
 
 /// `ground:`, `obstacles:`, `terrain:` and `contact:` of the scene, after the links.
 void mjcf_tell_surfaces(mjcf *m);
+
+/// `exclude:` and `pairs:` of <contact>, `loops:` and `couplings:` of <equality>, `tendons:` of <tendon>, likewise: mjcf_between.c.
+void mjcf_tell_between(mjcf *m);
 
 // ---- joints: mjcf_joint.c
 

@@ -128,6 +128,13 @@ void mjcf_ignore(mjcf *m, const xml_element *e, const char *why)
 
 // ---- attributes
 
+/// Under which name a <default> speaks for an element.
+static const char *kind_in_class(const xml_element *e)
+{
+    const bool tendon = !strcmp(e->name, "fixed") || !strcmp(e->name, "spatial");
+    return tendon ? "tendon" : e->name;
+}
+
 /// What a class itself says of elements of this kind: of several, the last one that says it.
 static const xml_attribute *find_in_class(const mjcf_class *class, const char *kind, const char *name)
 {
@@ -144,7 +151,7 @@ const xml_attribute *mjcf_find(mjcf *m, mjcf_item of, const char *name)
 {
     const xml_attribute *a = xml_find(of.element, name);
     for (int class = of.class; !a && class >= 0; class = m->classes[class].up)
-        a = find_in_class(&m->classes[class], of.element->name, name);
+        a = find_in_class(&m->classes[class], kind_in_class(of.element), name);
     return a;
 }
 
@@ -173,7 +180,7 @@ int mjcf_some_numbers(mjcf *m, mjcf_item of, const char *name, int most, double 
         if (a && !n) return -1;
         for (; count < n; count++) x[count] = y[count];
         if (class < 0) return count;
-        a = find_in_class(&m->classes[class], of.element->name, name);
+        a = find_in_class(&m->classes[class], kind_in_class(of.element), name);
     }
 }
 

@@ -108,24 +108,26 @@ void mjcf_tell_touch(mjcf *m, const mjcf_geom *g)
 {
     const mjcf_touch *const t = &g->touch;
     const document_place at = g->item.element->at;
-    const unsigned layers = mjcf_layers(m, g);
-    if (m->nsurface ? !layers : !g->touches) {
-        say_word(m->r, "contact", "false", at);
+    const unsigned types = mjcf_bit_layers(m, t->types), with = mjcf_bit_layers(m, t->with);
+    const unsigned layers = (m->nsurface ? mjcf_layers(m, g) : 0) | types;
+    if (!g->touches || (m->nsurface && !layers && !with) || !mjcf_moves(m, m->scopes[g->scope].body)) {
+        say_word(m->r, "contact", "false", at);  // what does not move is an obstacle, too
         return;
     }
     if (!m->nsurface) {
         if (t->says || t->dimensions != SLIDING || t->priority) mjcf_pass(&m->contact, at);
-        return;
+        if (!m->meeting) return;
     }
     double turning[2];
     const bool alike = turning_friction(m, g, turning), turns = turning[0] > 0 || turning[1] > 0;
-    if ((t->soft || !alike) && mjcf_moves(m, m->scopes[g->scope].body)) mjcf_pass(&m->contact, at);
+    if (t->soft || !alike) mjcf_pass(&m->contact, at);
     const double friction = mjcf_own_friction(m, g);
     if ((isnan(friction) && !m->layered && !turns) || !touches_ground(&g->shape)) return;
     say_open(m->r, "contact", NODE_MAPPING, at);
     if (!isnan(friction)) say_number(m->r, "friction", friction, at);
     if (turning[0] > 0) say_number(m->r, "torsional", turning[0], at);
     if (turning[1] > 0) say_number(m->r, "rolling", turning[1], at);
-    mjcf_tell_layers(m, layers, at);
+    mjcf_tell_layers(m, "layers", layers, at);
+    if (m->meeting) mjcf_tell_layers(m, "touches", with, at);
     say_close(m->r);
 }

@@ -65,10 +65,10 @@ static bool tell_rows(mjcf *m, const mjcf_field *f, double height)
     return good;
 }
 
-void mjcf_tell_layers(mjcf *m, unsigned layers, document_place at)
+void mjcf_tell_layers(mjcf *m, const char *key, unsigned layers, document_place at)
 {
     if (!m->layered) return;
-    say_open(m->r, "layers", NODE_SEQUENCE, at);
+    say_open(m->r, key, NODE_SEQUENCE, at);
     for (int k = 0; k < MOST_LAYERS; k++)
         if (layers >> k & 1) say_number(m->r, NULL, k, at);
     say_close(m->r);
@@ -77,7 +77,7 @@ void mjcf_tell_layers(mjcf *m, unsigned layers, document_place at)
 static void tell_surface(mjcf *m, const mjcf_surface *s, document_place at)
 {
     if (!isnan(s->friction)) say_number(m->r, "friction", s->friction, at);
-    mjcf_tell_layers(m, 1u << s->layer, at);
+    mjcf_tell_layers(m, "layers", 1u << s->layer, at);
 }
 
 static void tell_field(mjcf *m, const mjcf_surface *s)
@@ -168,7 +168,8 @@ static void add_surface(mjcf *m, const mjcf_touch *touch, int body, const mjcf_g
 }
 
 /// Surfaces with the same bits, of bodies that are excluded alike, share a layer. With more kinds than layers the rest is left out.
-static void give_layers(mjcf *m)
+/// Returns how many layers these are.
+static int give_layers(mjcf *m)
 {
     int n = 0, layers = 0;
     for (int k = 0; k < m->nsurface; k++) {
@@ -185,6 +186,7 @@ static void give_layers(mjcf *m)
         s->layer = other < s ? other->layer : layers++, n++;
     }
     m->nsurface = n;
+    return layers;
 }
 
 unsigned mjcf_layers(const mjcf *m, const mjcf_geom *g)
@@ -193,6 +195,55 @@ unsigned mjcf_layers(const mjcf *m, const mjcf_geom *g)
     for (int k = 0; k < m->nsurface; k++)
         if (mjcf_meets(m, g, &m->surfaces[k])) layers |= 1u << m->surfaces[k].layer;
     return layers;
+}
+
+/// Whether all geoms that move touch each other, as their bits say.
+static bool all_meet(const mjcf *m)
+{
+    enum { KINDS = 64 };
+    const mjcf_touch *kinds[KINDS];
+    int n = 0;
+    for (int i = 0; i < m->ngeom; i++) {
+        const mjcf_touch *const t = &m->geoms[i].touch;
+        int k = 0;
+        if (!can_touch(m, &m->geoms[i])) continue;
+        while (k < n && (kinds[k]->types != t->types || kinds[k]->with != t->with)) k++;
+        if (k < n) continue;
+        if (n == KINDS) return false;
+        kinds[n++] = t;
+        for (k = 0; k < n; k++)
+            if (!(kinds[k]->types & t->with) && !(t->types & kinds[k]->with)) return false;
+    }
+    return true;
+}
+
+unsigned mjcf_bit_layers(const mjcf *m, unsigned bits)
+{
+    unsigned layers = 0;
+    for (int b = 0; b < 32 && m->meeting; b++)
+        if (bits >> b & 1 && m->bit_layers[b] >= 0) layers |= 1u << m->bit_layers[b];
+    return layers;
+}
+
+/// Layers, after those of surfaces, for bits of geoms that move, where these do not all touch each other or have layers anyway. A bit
+/// counts that is in one's contype and in another's conaffinity.
+static void give_bits(mjcf *m, int layers)
+{
+    unsigned types = 0, with = 0;
+    bool apart = false;  // some geom touches no surface
+    for (int i = 0; i < m->ngeom; i++) {
+        if (!can_touch(m, &m->geoms[i])) continue;
+        types |= m->geoms[i].touch.types, with |= m->geoms[i].touch.with;
+        apart = apart || (m->nsurface && !mjcf_layers(m, &m->geoms[i]));
+    }
+    if (!m->layered && !apart && all_meet(m)) return;
+    for (int b = 0; b < 32; b++) m->bit_layers[b] = types & with & 1u << b ? layers++ : -1;
+    if (layers > MOST_LAYERS) {
+        for (int i = 0; i < m->ngeom; i++)
+            if (can_touch(m, &m->geoms[i])) mjcf_pass(&m->bits, m->geoms[i].item.element->at);
+        return;
+    }
+    m->meeting = m->layered = true;
 }
 
 /// What a scene makes of a geom's friction and a surface's: the lesser one, or the only one; else the scene's.
@@ -237,13 +288,14 @@ bool mjcf_find_surfaces(mjcf *m)
         if (g->touches && !mjcf_moves(m, body)) add_surface(m, &g->touch, body, g);
     }
     if (m->field.element) add_surface(m, &m->field.touch, m->scopes[m->field.geom->scope].body, m->field.geom);
-    give_layers(m);
+    const int layers = give_layers(m);
     unsigned all = 0;
     for (int k = 0; k < m->nsurface; k++) all |= 1u << m->surfaces[k].layer;
     for (int i = 0; i < m->ngeom; i++) {
         const unsigned layers = can_touch(m, &m->geoms[i]) ? mjcf_layers(m, &m->geoms[i]) : 0;
         if (layers && layers != all) m->layered = true;
     }
+    give_bits(m, layers);
     for (int k = m->floor.element ? 1 : 0; k < m->nsurface; k++) {  // the ground has none of its own
         mjcf_surface *const s = &m->surfaces[k];
         if (s->touch.soft) mjcf_pass(&m->contact, s->geom->item.element->at);
@@ -289,7 +341,7 @@ void mjcf_tell_surfaces(mjcf *m)
         say_open(r, "ground", NODE_MAPPING, at);
         say_number(r, "height", m->floor.height, at);
         say_numbers(r, "normal", m->floor.normal, 3, at);
-        mjcf_tell_layers(m, 1u << first->layer, at);
+        mjcf_tell_layers(m, "layers", 1u << first->layer, at);
         say_close(r);
     }
     for (int k = 0; k < m->nsurface; k++) {

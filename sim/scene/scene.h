@@ -46,6 +46,8 @@ typedef struct scene_shape {
     double friction;                                    // of Coulomb there, NAN: the scene's
     double torsional, rolling;                          // m, likewise
     unsigned layers;         // bits: it touches what shares one with it
+    unsigned touches;        // likewise, between links: one touches the other that has a layer which it touches
+    double rounding;         // m, of the edges of a box; NAN: chosen by sim/model/between.c
     int points;                                         // along its axis, or each of its edges, that touch; 0: its ends alone
     bool hidden;                                        // it is not drawn
     double color[3];         // 0..1
@@ -367,8 +369,45 @@ typedef struct scene_terrain {
     bool hidden;
 } scene_terrain;
 
+/// What shapes of links touch: what is fixed in the world, those of other links, or both.
+typedef enum contact_between { BETWEEN_WORLD, BETWEEN_LINKS, BETWEEN_ALL } contact_between;
+
+/// One of `pairs:`, two links that touch whatever else is said.
+typedef struct scene_pair {
+    int a, b;                            // links
+    double friction, depth, stiffness;  // m, N/m; NAN: as usual
+    scene_place at;
+    const char *file;  // owned by the scene
+} scene_pair;
+
+/// One of `exclude:`, two links that do not touch, or, b -1, all those that hang on a link, and itself.
+typedef struct scene_apart {
+    int a, b;
+} scene_apart;
+
+/// One of `loops:`, `couplings:`, `tendons:`, or of `springs:` between links.
+typedef struct scene_bond {
+    bond_kind kind;
+    char *name;                // NULL: none
+    const char *list;          // the key that it stands under
+    int number, entry;         // of its kind; in the list of its file
+    int a, b;                  // links; -1: the world; of a coupling the one that follows, and the one that it follows, -1: none
+    double at_a[3], at_b[3];   // m, link frames
+    bool placed[2];            // which of these are given; the other one is where the first is at the start
+    double axis[3];            // a unit vector, frame of a
+    bool turned;               // `relative` is given; else it is as at the start
+    double relative[4];        // of a weld: how b is turned in the frame of a
+    double length, stiffness, damping, compliance;  // NAN: not given
+    double poly[5], range[2];
+    int *joints, njoint;  // of a tendon: links
+    double *shares;       // [njoint] m/rad or 1
+    scene_place at;
+    const char *file;  // owned by the scene
+} scene_bond;
+
 /// `ground:`, `obstacles:`, `terrain:` and `contact:`.
 typedef struct scene_contact {
+    contact_between between;
     bool ground;
     scene_obstacle *obstacles;
     int nobstacle;
@@ -509,6 +548,12 @@ struct ctn_scene {
     scene_search search;
     scene_fluid fluid;
     scene_contact contact;
+    scene_pair *pairs;
+    int npair;
+    scene_apart *apart;
+    int napart;
+    scene_bond *bonds;
+    int nbond;
     bool sampled;                   // there is a section `sample:`
     int seed;                       // of it
     scene_spread
@@ -526,7 +571,7 @@ struct ctn_scene {
     double floor;  // of pictures, m above the origin; NAN: not given, -infinity: there is none
 };
 
-/// Whether there is anything to touch.
+/// Whether there is anything fixed to touch.
 bool has_surfaces(const scene_contact *contact);
 
 /// Reads a scene as ctn_scene_load does, from what its files [count] said once, as ctn_scene has them: the disk is not looked at.
@@ -534,6 +579,9 @@ ctn_scene *scene_from_files(const scene_file *files, int count, ctn_error *err);
 
 /// Whether the file still says what was read from it; false too if it cannot be read.
 bool scene_file_stands(const scene_file *file);
+
+/// Where a joint is that follows another one at q, by its polynomial, and how much faster it moves than that.
+double follower_at(const double poly[5], double q, double *slope);
 
 /// Adds a warning about a link to the scene's list, for one of its keys ("joint.damping"): at the place of its value in the
 /// link's file; NULL: where the link starts.

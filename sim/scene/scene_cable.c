@@ -110,7 +110,9 @@ static bool give_body(source *s, const cable *c, link_plan *plan)
                                           .friction = NAN,
                                           .torsional = NAN,
                                           .rolling = NAN,
-                                          .layers = USUAL_LAYERS};
+                                          .layers = USUAL_LAYERS,
+                                          .touches = USUAL_LAYERS,
+                                          .rounding = NAN};
     memcpy(shapes[0].color, c->color, sizeof shapes[0].color);
     shapes[0].touch = TOUCH_NO, shapes[1].type = SHAPE_CAPSULE, shapes[1].density = 0, shapes[1].hidden = true;
     plan->link.shapes = shapes, plan->link.nshape = 2;

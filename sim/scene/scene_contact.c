@@ -10,6 +10,7 @@ static const key ground_keys[GROUND_KEYS] = {
     [GROUND_HEIGHT] = {.name = "height"}, [GROUND_NORMAL] = {.name = "normal"}, [GROUND_LAYERS] = {.name = "layers"}};
 
 typedef enum contact_key {
+    CONTACT_BETWEEN,
     CONTACT_LAW,
     CONTACT_MESH_POINTS,
     CONTACT_FRICTION,
@@ -21,7 +22,8 @@ typedef enum contact_key {
     CONTACT_D2,
     CONTACT_KEYS
 } contact_key;
-static const key contact_keys[CONTACT_KEYS] = {[CONTACT_LAW] = {.name = "law"},
+static const key contact_keys[CONTACT_KEYS] = {[CONTACT_BETWEEN] = {.name = "between"},
+                                               [CONTACT_LAW] = {.name = "law"},
                                                [CONTACT_MESH_POINTS] = {.name = "mesh_points"},
                                                [CONTACT_FRICTION] = {.name = "friction"},
                                                [CONTACT_TORSIONAL] = {.name = "torsional"},
@@ -31,10 +33,11 @@ static const key contact_keys[CONTACT_KEYS] = {[CONTACT_LAW] = {.name = "law"},
                                                [CONTACT_D1] = {.name = "D1"},
                                                [CONTACT_D2] = {.name = "D2"}};
 
-bool read_layers(source *s, const node *n, unsigned *layers)
+/// some: one at least.
+static bool read_bits(source *s, const node *n, bool some, unsigned *layers)
 {
     unsigned bits = 0;
-    if (n->kind != NODE_SEQUENCE || !n->size) return bad_value(s, n, "expected a list of whole numbers, found %s", found(n).text);
+    if (n->kind != NODE_SEQUENCE || (some && !n->size)) return bad_value(s, n, "expected a list of whole numbers, found %s", found(n).text);
     for (const node *entry = n->child; entry; entry = entry->next) {
         int layer;
         if (!read_whole(s, entry, 0, MOST_LAYERS - 1, &layer)) return false;
@@ -43,6 +46,8 @@ bool read_layers(source *s, const node *n, unsigned *layers)
     *layers = bits;
     return true;
 }
+
+bool read_layers(source *s, const node *n, unsigned *layers) { return read_bits(s, n, true, layers); }
 
 /// `ground: true` is the plane z = 0.
 static bool read_ground(source *s, const node *n, scene_contact *to)
@@ -72,12 +77,16 @@ static bool check_keys_of_law(source *s, const node *n, const node *const v[CONT
 
 static bool read_law(source *s, const node *n, scene_contact *to)
 {
-    static const char *const laws[] = {"bristles", "as-published"};
+    static const char *const laws[] = {"bristles", "as-published"}, *const between[] = {"world", "links", "all"};
     const node *v[CONTACT_KEYS];
-    int law = 0;
+    int law = 0, what = BETWEEN_WORLD;
     if (!read_keys(s, n, "a contact", contact_keys, CONTACT_KEYS, v)) return false;
     if (v[CONTACT_LAW] && !read_word(s, v[CONTACT_LAW], laws, 2, "bristles or as-published", &law)) return false;
     bool ok = check_keys_of_law(s, n, v, to->published = law == 1);
+    if (v[CONTACT_BETWEEN]) ok = read_word(s, v[CONTACT_BETWEEN], between, 3, "world, links or all", &what) && ok;
+    to->between = (contact_between)what;
+    if (to->published && to->between != BETWEEN_WORLD)
+        ok = bad_value(s, v[CONTACT_BETWEEN], "`law: as-published` knows a `ground` alone; take world, or the law bristles");
     if (v[CONTACT_MESH_POINTS]) ok = read_whole(s, v[CONTACT_MESH_POINTS], LEAST_MESH_POINTS, MOST_MESH_POINTS, &to->mesh_points) && ok;
     if (v[CONTACT_D1]) ok = read_number(s, v[CONTACT_D1], POSITIVE, &to->D1) && ok;
     if (v[CONTACT_D2]) ok = read_number(s, v[CONTACT_D2], NOT_NEGATIVE, &to->D2) && ok;
@@ -106,7 +115,11 @@ bool read_contact(source *s, const contact_nodes *of, scene_contact *to)
     if (at) to->at = (scene_place){at->line, at->column};
     if (to->published && (of->obstacles || of->terrain))
         ok = bad_key(s, of->obstacles ? of->obstacles : of->terrain, "`contact` of `law: as-published` knows a `ground` alone");
-    if (ok && of->law && !has_surfaces(to)) warn(s, of->law, "not used: the scene has no `ground`, `obstacles` or `terrain`");
+    if (ok && of->law && !has_surfaces(to) && to->between == BETWEEN_WORLD && !of->pairs)
+        warn(s, of->law, "not used: the scene has no `ground`, `obstacles` or `terrain`, and its links do not touch each other");
+    if (ok && has_surfaces(to) && to->between == BETWEEN_LINKS)
+        warn(s, of->law, "between: links: they touch each other, and not the %s; write all to touch both",
+             to->ground ? "`ground`" : to->nobstacle ? "`obstacles`" : "`terrain`");
     return ok;
 }
 
@@ -117,20 +130,32 @@ bool link_touches(const ctn_scene *scene, int link)
     const scene_link *const l = &scene->links[link];
     const scene_contact *const c = &scene->contact;
     unsigned layers = (c->ground ? c->layers : 0) | (c->terrain.columns ? c->terrain.layers : 0);
+    if (c->between == BETWEEN_LINKS) return false;
     for (int k = 0; k < c->nobstacle; k++) layers |= c->obstacles[k].shape.layers;
     for (int i = 0; i < l->nshape && link_moves(scene, link); i++)
         if (touches_ground(&l->shapes[i]) && l->shapes[i].touch != TOUCH_NO && l->shapes[i].layers & layers) return true;
     return false;
 }
 
+/// How round the edges of a box are: there is a core left.
+static bool read_rounding(source *s, const node *n, scene_shape *shape)
+{
+    if (shape->type != SHAPE_BOX) return bad_key(s, n, "belongs to boxes: their edges are round by it");
+    const double *const size = shape->size, most = fmin(size[0], fmin(size[1], size[2])) / 2;
+    if (!read_number(s, n, POSITIVE, &shape->rounding)) return false;
+    return shape->rounding < most || bad_value(s, n, "expected less than half the smallest side, %g, found %s", most, found(n).text);
+}
+
 bool read_touch(source *s, const node *n, scene_shape *shape)
 {
-    enum { FRICTION, TORSIONAL, ROLLING, POINTS, LAYERS, KEYS };
+    enum { FRICTION, TORSIONAL, ROLLING, POINTS, LAYERS, TOUCHES, ROUNDING, KEYS };
     static const key keys[KEYS] = {[FRICTION] = {.name = "friction"},
                                    [TORSIONAL] = {.name = "torsional"},
                                    [ROLLING] = {.name = "rolling"},
                                    [POINTS] = {.name = "points"},
-                                   [LAYERS] = {.name = "layers"}};
+                                   [LAYERS] = {.name = "layers"},
+                                   [TOUCHES] = {.name = "touches"},
+                                   [ROUNDING] = {.name = "rounding"}};
     const node *v[KEYS];
     bool on, ok = true;
     if (n->kind == NODE_SCALAR) {
@@ -143,7 +168,9 @@ bool read_touch(source *s, const node *n, scene_shape *shape)
     if (v[FRICTION]) ok = read_number(s, v[FRICTION], NOT_NEGATIVE, &shape->friction);
     if (v[TORSIONAL]) ok = read_number(s, v[TORSIONAL], NOT_NEGATIVE, &shape->torsional) && ok;
     if (v[ROLLING]) ok = read_number(s, v[ROLLING], NOT_NEGATIVE, &shape->rolling) && ok;
-    if (v[LAYERS]) ok = read_layers(s, v[LAYERS], &shape->layers) && ok;
+    if (v[LAYERS]) ok = read_bits(s, v[LAYERS], !v[TOUCHES], &shape->layers) && ok, shape->touches = shape->layers;
+    if (v[TOUCHES]) ok = read_bits(s, v[TOUCHES], false, &shape->touches) && ok;
+    if (v[ROUNDING]) ok = read_rounding(s, v[ROUNDING], shape) && ok;
     if (!v[POINTS]) return ok;
     if (shape->type == SHAPE_MESH) return read_whole(s, v[POINTS], LEAST_MESH_POINTS, MOST_MESH_POINTS, &shape->points) && ok;
     if (shape->type != SHAPE_CAPSULE && shape->type != SHAPE_BOX)

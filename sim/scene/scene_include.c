@@ -133,7 +133,7 @@ static bool read_entry(source *s, const node *entry, inclusion *in)
     in->base = v[INCLUDE_BASE];
     if (in->base) ok = read_choice(s, in->base, "fixed", "free", &in->free_base) && ok;
     in->mimic = v[INCLUDE_MIMIC];
-    if (in->mimic) ok = read_choice(s, in->mimic, "refused", "free", &in->free_mimics) && ok;
+    if (in->mimic) ok = read_choice(s, in->mimic, "coupled", "free", &in->free_mimics) && ok;
     if (v[INCLUDE_PHASE]) ok = read_number(s, v[INCLUDE_PHASE], ANY_SIGN, &in->phase) && ok;
     if (v[INCLUDE_POSITION]) ok = read_vector(s, v[INCLUDE_POSITION], 3, ANY_SIGN, in->position) && ok;
     return read_rotation(s, v[INCLUDE_ROTATION], v[INCLUDE_EULER], in->rotation) && ok;

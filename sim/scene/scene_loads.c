@@ -13,13 +13,17 @@ enum load_key {
     LOAD_KEY_FORCE,
     LOAD_KEY_TORQUE,
     LOAD_KEY_AXES,
+    LOAD_KEY_B,
+    LOAD_KEY_B_POINT,
+    LOAD_KEY_REST,
     LOAD_KEYS
 };
 
 static const key spring_keys[LOAD_KEYS] = {
     [LOAD_KEY_LINK] = {.name = "link"},       [LOAD_KEY_POINT] = {.name = "point"},
     [LOAD_KEY_ANCHOR] = {.name = "anchor"},   [LOAD_KEY_STIFFNESS] = {.name = "stiffness"},
-    [LOAD_KEY_DAMPING] = {.name = "damping"},
+    [LOAD_KEY_DAMPING] = {.name = "damping"}, [LOAD_KEY_B] = {.name = "b"},
+    [LOAD_KEY_B_POINT] = {.name = "b_point"}, [LOAD_KEY_REST] = {.name = "rest"},
 };
 static const key force_keys[LOAD_KEYS] = {
     [LOAD_KEY_LINK] = {.name = "link"},     [LOAD_KEY_POINT] = {.name = "point"}, [LOAD_KEY_FORCE] = {.name = "force"},
@@ -45,14 +49,33 @@ static bool read_point(source *s, const node *n, const node *const v[LOAD_KEYS],
     return ok;
 }
 
-static bool read_spring(source *s, const node *n, scene_load *spring)
+/// The other end of a spring between links, and how long it is where it does not pull.
+static bool read_far_end(source *s, const node *const v[LOAD_KEYS], const scene_load *spring, int *b, double point[3], double *rest)
+{
+    bool ok = read_link_name(s, v[LOAD_KEY_B], b);
+    if (ok && *b == spring->link) ok = bad_value(s, v[LOAD_KEY_B], "%s is the spring's `link` already", found(v[LOAD_KEY_B]).text);
+    if (v[LOAD_KEY_ANCHOR]) ok = bad_key(s, v[LOAD_KEY_ANCHOR], "stands beside `b`: a spring pulls to a point of the world or to a link");
+    if (v[LOAD_KEY_B_POINT]) ok = read_vector(s, v[LOAD_KEY_B_POINT], 3, ANY_SIGN, point) && ok;
+    if (v[LOAD_KEY_REST]) ok = read_number(s, v[LOAD_KEY_REST], NOT_NEGATIVE, rest) && ok;
+    return ok;
+}
+
+/// To a point of the world; or between links: entry number `entry`, which is no load.
+static bool read_spring(source *s, const node *n, int entry, scene_load *spring)
 {
     const node *v[LOAD_KEYS];
+    double far[3] = {0, 0, 0}, rest = 0;
+    int b = -1;
     *spring = (scene_load){.link = -1, .at = {{n->line, n->column}, {n->line, n->column}}};
     if (!read_keys(s, n, "a spring", spring_keys, LOAD_KEYS, v)) return false;
     bool ok = read_point(s, n, v, spring);
-    if (v[LOAD_KEY_ANCHOR]) ok = read_vector(s, v[LOAD_KEY_ANCHOR], 3, ANY_SIGN, spring->anchor) && ok;
-    else ok = missing_key(s, n, "anchor", "missing; it is the point of the world that the spring pulls to, [x, y, z]");
+    if (v[LOAD_KEY_B]) ok = read_far_end(s, v, spring, &b, far, &rest) && ok;
+    else if (v[LOAD_KEY_ANCHOR]) ok = read_vector(s, v[LOAD_KEY_ANCHOR], 3, ANY_SIGN, spring->anchor) && ok;
+    else
+        ok = missing_key(s, n, "anchor",
+                         "missing; it is the point of the world that the spring pulls to, [x, y, z]; `b` is another link");
+    for (int k = LOAD_KEY_B_POINT; k <= LOAD_KEY_REST && !v[LOAD_KEY_B]; k++)
+        if (v[k]) ok = bad_key(s, v[k], "belongs to a spring between links, which has `b`, the other one");
     if (v[LOAD_KEY_STIFFNESS]) ok = read_number(s, v[LOAD_KEY_STIFFNESS], NOT_NEGATIVE, &spring->stiffness) && ok;
     if (v[LOAD_KEY_DAMPING]) ok = read_number(s, v[LOAD_KEY_DAMPING], NOT_NEGATIVE, &spring->damping) && ok;
     for (int k = 0; k < 2; k++) {
@@ -61,7 +84,7 @@ static bool read_spring(source *s, const node *n, scene_load *spring)
     }
     if (!v[LOAD_KEY_STIFFNESS] && !v[LOAD_KEY_DAMPING])
         ok = missing_key(s, n, "stiffness", "missing; a spring has a stiffness, a damping or both");
-    return ok;
+    return ok && (!v[LOAD_KEY_B] || add_link_spring(s, n, entry, spring, b, far, rest));
 }
 
 /// In which axes a force and a torque are.
@@ -104,8 +127,12 @@ bool read_loads(source *s, const node *springs, const node *forces)
         (size_t)(springs ? springs->size : 0) + (size_t)(forces ? forces->size : 0) + (size_t)cable_end_springs(s->r);
     scene->loads = reader_alloc(s->r, count * sizeof *scene->loads);
     if (!scene->loads) return false;
-    for (const node *n = springs ? springs->child : NULL; n && !hopeless(s); n = n->next)
-        ok = read_spring(s, n, &scene->loads[scene->nload++]) && ok;
+    int entry = 0, bonds = scene->nbond;
+    for (const node *n = springs ? springs->child : NULL; n && !hopeless(s); n = n->next) {
+        ok = read_spring(s, n, entry++, &scene->loads[scene->nload]) && ok;
+        if (scene->nbond == bonds) scene->nload++;
+        bonds = scene->nbond;
+    }
     ok = ok && hold_cable_ends(s);
     scene->nspring = scene->nload;
     for (const node *n = forces ? forces->child : NULL; n && !hopeless(s); n = n->next)

@@ -28,6 +28,11 @@ enum top_key {
     TOP_MJCF,
     TOP_LINKS,
     TOP_SPRINGS,
+    TOP_PAIRS,
+    TOP_EXCLUDE,
+    TOP_LOOPS,
+    TOP_COUPLINGS,
+    TOP_TENDONS,
     TOP_FORCES,
     TOP_GAITS,
     TOP_MOTORS,
@@ -56,6 +61,9 @@ static const key top_keys[] = {
     [TOP_DEFAULTS] = {.name = "defaults"}, [TOP_INCLUDE] = {.name = "include"},
     [TOP_URDF] = {.name = "urdf"},         [TOP_MJCF] = {.name = "mjcf"},
     [TOP_LINKS] = {.name = "links"},       [TOP_SPRINGS] = {.name = "springs"},
+    [TOP_PAIRS] = {.name = "pairs"},       [TOP_EXCLUDE] = {.name = "exclude"},
+    [TOP_LOOPS] = {.name = "loops"},       [TOP_COUPLINGS] = {.name = "couplings"},
+    [TOP_TENDONS] = {.name = "tendons"},
     [TOP_FORCES] = {.name = "forces"},     [TOP_MOTORS] = {.name = "motors"},
     [TOP_GAITS] = {.name = "gaits"},       [TOP_SENSORS] = {.name = "sensors"},
     [TOP_FLUID] = {.name = "fluid"},       [TOP_GROUND] = {.name = "ground"},
@@ -248,7 +256,7 @@ static bool read_settings(source *s, const node *const *v)
     if (v[TOP_INERTIAS]) ok = read_choice(s, v[TOP_INERTIAS], "possible", "as-given", &s->inertias_as_given) && ok;
     if (v[TOP_INTEGRATOR]) ok = read_integrator(s, v[TOP_INTEGRATOR], scene) && ok;
     if (v[TOP_DURATION]) ok = read_number(s, v[TOP_DURATION], NOT_NEGATIVE, &scene->duration) && ok;
-    const contact_nodes touched = {v[TOP_GROUND], v[TOP_OBSTACLES], v[TOP_TERRAIN], v[TOP_CONTACT]};
+    const contact_nodes touched = {v[TOP_GROUND], v[TOP_OBSTACLES], v[TOP_TERRAIN], v[TOP_CONTACT], v[TOP_PAIRS]};
     ok = read_contact(s, &touched, &scene->contact) && ok;
     if (s->includer) free_contact(&scene->contact);
     // where `view` does not say: what is seen is what there is to touch
@@ -306,6 +314,11 @@ bool read_source(source *s, const char *text, size_t length)
         else ok = missing_key(s, root, "links", "missing; a scene has links, of its own or of an included file");
     }
     if (v[TOP_SPRINGS] || v[TOP_FORCES] || (s->r->nend && !s->includer)) ok = read_loads(s, v[TOP_SPRINGS], v[TOP_FORCES]) && ok;
+    if (v[TOP_PAIRS]) ok = read_touching(s, v[TOP_PAIRS]) && ok;
+    if (v[TOP_EXCLUDE]) ok = read_excluded(s, v[TOP_EXCLUDE]) && ok;
+    if (v[TOP_LOOPS]) ok = read_loops(s, v[TOP_LOOPS]) && ok;
+    if (v[TOP_COUPLINGS]) ok = read_couplings(s, v[TOP_COUPLINGS]) && ok;
+    if (v[TOP_TENDONS]) ok = read_tendons(s, v[TOP_TENDONS]) && ok;
     if (v[TOP_GAITS]) ok = read_gaits(s, v[TOP_GAITS]) && ok;
     if (v[TOP_MOTORS]) ok = read_motors(s, v[TOP_MOTORS]) && ok;
     if (v[TOP_SENSORS]) ok = read_sensors(s, v[TOP_SENSORS]) && ok;
@@ -415,7 +428,7 @@ static ctn_scene *read_scene(const char *text, size_t length, const char *name, 
     source s = {.r = r, .prefix = "", .device = device, .inode = inode};
     const bool ok = start_scene(r, name, text, length) && read_source(&s, text, length);
     check_moving_masses(r);
-    if (ok) check_sizes(r), check_inertias(r), check_starts(r);
+    if (ok) start_followers(r), check_sizes(r), check_inertias(r), check_starts(r);
     ctn_scene *scene = r->scene;
     if (ok && into && !r->errors.count) into->text = document_as_yaml(&s, r->documents[0]->root, into->elsewhere);
     if (!ok || !finish_scene(r)) {
@@ -510,7 +523,7 @@ void ctn_scene_free(ctn_scene *scene)
     free(scene->files), free_reward(scene->reward, scene->nreward), free_optimize(&scene->optimize);
     for (int i = 0; i < scene->nmesh; i++) mesh_clear(&scene->meshes[i]->surface), free(scene->meshes[i]);
     free(scene->meshes);
-    free_cameras(scene), free_signals(scene), free_contact(&scene->contact);
+    free_cameras(scene), free_signals(scene), free_contact(&scene->contact), free_bonds(scene);
     free(scene->path);
     free(scene->name);
     for (int k = 0; k < SAMPLES; k++) free(scene->spread[k]);

@@ -429,7 +429,7 @@ void reset_contact(scene_contact *contact);
 
 /// What there is to touch, and how; each may be NULL.
 typedef struct contact_nodes {
-    const node *ground, *obstacles, *terrain, *law;
+    const node *ground, *obstacles, *terrain, *law, *pairs;
 } contact_nodes;
 
 /// What touches what: a shape and a surface that have a layer in common, all but those who say others have 0.
@@ -462,6 +462,20 @@ bool link_touches(const ctn_scene *scene, int link);
 
 /// Reads the key `contact` of a shape.
 bool read_touch(source *s, const node *n, scene_shape *shape);
+
+/// Reads `pairs:` and `exclude:`, when all links are known: scene_pairs.c.
+bool read_touching(source *s, const node *n);
+bool read_excluded(source *s, const node *n);
+
+/// Reads `loops:`, `couplings:` and `tendons:`, likewise, and a spring between two links: scene_bonds.c. Frees all of these.
+bool read_loops(source *s, const node *n);
+bool read_couplings(source *s, const node *n);
+bool read_tendons(source *s, const node *n);
+bool add_link_spring(source *s, const node *n, int entry, const scene_load *spring, int b, const double at_b[3], double rest);
+void free_bonds(ctn_scene *scene);
+
+/// Joints that follow others, and do not say where they start, start where they follow. For the end.
+void start_followers(reader *r);
 
 /// Reads `fluid:`, when all links are known: scene_fluid.c.
 bool read_fluid(source *s, const node *n);

@@ -145,6 +145,8 @@ static bool read_shape(source *s, const node *n, mesh_hull *hull, scene_shape *s
                            .torsional = NAN,
                            .rolling = NAN,
                            .layers = USUAL_LAYERS,
+                           .touches = USUAL_LAYERS,
+                           .rounding = NAN,
                            .color = {0.7, 0.7, 0.7}};
     const node *v[SHAPE_KEYS];
     if (!read_keys(s, n, fixed ? "an obstacle" : "a shape", fixed ? fixed_keys : shape_keys, SHAPE_KEYS, v)) return false;

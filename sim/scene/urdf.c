@@ -297,8 +297,9 @@ static int joint_type(robot *r, xml_element *joint)
     return -1;
 }
 
-/// A speed is where the effort of motors ends: without one it stays among what is ignored. single: of one degree of freedom.
-static void tell_limits(robot *r, xml_element *joint, bool bounds, bool single)
+/// A speed is where the effort of motors ends: without one it stays among what is ignored. single: of one degree of freedom. One that
+/// follows another joint starts where that has it.
+static void tell_limits(robot *r, xml_element *joint, bool bounds, bool single, bool follows)
 {
     xml_element *const limit = xml_next(joint->child, "limit");
     double lo, hi, effort, speed;
@@ -313,7 +314,7 @@ static void tell_limits(robot *r, xml_element *joint, bool bounds, bool single)
     if (bounds && lo < hi) {
         say_numbers(r, "limits", range, 2, limit->at);
         const double start = fmin(fmax(lo, 0), hi);  // a start outside would be thrown back
-        if (start != 0) {
+        if (start != 0 && !follows) {
             robot_warn(r, limit->at, "<limit>: 0 is not from %g to %g: the joint starts at %g", lo, hi, start);
             say_number(r, "q0", start, limit->at);
         }
@@ -330,15 +331,12 @@ static void tell_joint(robot *r, xml_element *joint, int type)
     static const double x[3] = {1, 0, 0};
     const char *const ours = joint_types[type].ours;
     double axis[3], damping, friction;
-    xml_element *e = xml_next(joint->child, "mimic");
+    xml_element *e = xml_next(joint->child, "mimic"), *const mimic = r->s->free_mimics ? NULL : e;
     if (e && r->s->free_mimics) {
         xml_use_all(e);
         robot_warn(r, e->at, "<mimic>: joint '%s' follows no other one: it moves on its own, as `mimic: free` asks for",
                    printable(robot_need(r, joint, "name")).text);
-    } else if (e)
-        robot_bad(r, e->at,
-                  "<mimic>: joints that follow others are not read; a scene with `urdf: {file: ..., mimic: free}` lets them "
-                  "move on their own");
+    }
     say_open(r, "joint", NODE_MAPPING, joint->at);
     say_word(r, "type", ours, joint->at);
     e = xml_next(joint->child, "axis");
@@ -348,7 +346,7 @@ static void tell_joint(robot *r, xml_element *joint, int type)
         memcpy(axis, x, sizeof x);
         if (!e || robot_numbers(r, e, "xyz", 3, x, axis)) say_numbers(r, "axis", axis, 3, e ? e->at : joint->at);
     }
-    if (strcmp(ours, "fixed") != 0) tell_limits(r, joint, joint_types[type].limits, strcmp(ours, "planar") != 0);
+    if (strcmp(ours, "fixed") != 0) tell_limits(r, joint, joint_types[type].limits, strcmp(ours, "planar") != 0, mimic);
     else if ((e = xml_next(joint->child, "limit"))) xml_use_all(e);
     if ((e = xml_next(joint->child, "dynamics"))) {
         if (robot_numbers(r, e, "damping", 1, none, &damping) && damping != 0 && strcmp(ours, "fixed") != 0)
@@ -477,6 +475,70 @@ static void tell_link(urdf *u, int i)
     say_close(r);
 }
 
+// ---- joints that follow others
+
+/// The link that the joint called `name` moves; -1: reported, at `at`.
+static int link_of_joint(urdf *u, const char *name, document_place at)
+{
+    const char *names[1000];
+    int n = 0;
+    for (int i = 0; i < u->nlink; i++) {
+        const char *const other = u->links[i].joint ? xml_value(u->links[i].joint, "name") : NULL;
+        if (!other) continue;
+        if (!strcmp(other, name)) return i;
+        if (n < 1000) names[n++] = other;
+    }
+    const char *const meant = nearest_name(name, names, n);
+    robot_bad(u->r, at, "<mimic>: unknown joint '%s'%s%s%s", printable(name).text, meant ? "; did you mean '" : "", meant ? meant : "",
+              meant ? "'?" : "; the file has no <joint> of this name");
+    return -1;
+}
+
+/// Whether a joint has one degree of freedom; fixed: it has none.
+static bool is_single(const char *ours, bool *fixed)
+{
+    *fixed = !strcmp(ours, "fixed");
+    return !strcmp(ours, "revolute") || !strcmp(ours, "prismatic");
+}
+
+/// An entry of `couplings:` for a joint that follows another one: q = multiplier * q of that + offset. What follows a fixed joint is held.
+static bool tell_mimic(urdf *u, const urdf_link *link, bool *open)
+{
+    static const double one[1] = {1};
+    robot *const r = u->r;
+    xml_element *const e = xml_next(link->joint->child, "mimic");
+    const char *const name = e ? robot_need(r, e, "joint") : NULL;
+    if (!name) return !e;
+    double ratio, offset;
+    bool fixed, still;
+    const int leader = link_of_joint(u, name, e->at), type = joint_type(r, link->joint);
+    if (leader < 0 || type < 0 || !robot_numbers(r, e, "multiplier", 1, one, &ratio) || !robot_numbers(r, e, "offset", 1, none, &offset))
+        return false;
+    const int of = joint_type(r, u->links[leader].joint);
+    if (of < 0) return false;
+    const bool single = is_single(joint_types[type].ours, &fixed), led = is_single(joint_types[of].ours, &still);
+    if (fixed) return true;
+    if (!single || !(led || still) || u->links[leader].joint == link->joint)
+        return robot_bad(r, e->at,
+                         "<mimic>: a joint follows another one, both revolute, continuous or prismatic; a scene with `urdf: {file: ..., "
+                         "mimic: free}` lets joints move on their own");
+    if (!*open) say_open(r, "couplings", NODE_SEQUENCE, e->at), *open = true;
+    say_open(r, NULL, NODE_MAPPING, e->at);
+    say_text(r, "joint", link->name, e->at);
+    if (led) say_text(r, "follows", u->links[leader].name, e->at), say_number(r, "ratio", ratio, e->at);
+    if (offset != 0 || still) say_number(r, "offset", offset, e->at);
+    say_close(r);
+    return true;
+}
+
+static void tell_mimics(urdf *u)
+{
+    bool open = false;
+    for (int i = 0; i < u->nlink && !u->r->s->free_mimics; i++)
+        if (u->links[i].joint) tell_mimic(u, &u->links[i], &open);
+    if (open) say_close(u->r);
+}
+
 bool read_urdf(robot *r)
 {
     urdf u = {.r = r};
@@ -508,7 +570,9 @@ bool read_urdf(robot *r)
             while (i >= 0 && u.links[i].next < 0) i = u.links[i].parent;
             if (i >= 0) i = u.links[i].next;
         }
-        say_close(r), say_close(r);
+        say_close(r);
+        tell_mimics(&u);
+        say_close(r);
         for (int i = 0; i < u.nlink && r->good; i++)
             if (!u.links[i].told)
                 robot_bad(r, u.links[i].element->at, "<link>: '%s' hangs on itself, by a circle of joints",
