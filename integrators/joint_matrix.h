@@ -18,6 +18,7 @@
 #include "dynamics/spatial.h"
 #include "dynamics/joints.h"
 #include "dynamics/articulated.h"
+#include "dynamics/kinematics.h"
 
 /// A node is an equation, then the degrees of freedom of a body. rows of the lower triangle follow each other.
 typedef struct {

@@ -474,7 +474,7 @@ START_TEST(refused_scenes)
         {"contact: {between: all}\nlinks:\n" BALL("a", "") "  - {name: b, joint: free, " MASS
          ", shapes: [{type: mesh, file: " CATENA_SOURCE_DIR "/tests/meshes/square.obj, density: 0}]}\n",
          "t.yaml:5:5: shapes[0]: a mesh of 'b' would touch 'a', and its hull encloses nothing: its vertices are in a plane; let it say"},
-        {"contact: {between: all}\nlinks:\n" BALL("a", "") "  - {name: b, parent: a, joint: ball, shapes: [{type: sphere, radius: 1}]}\n"
+        {"contact: {between: all}\nlinks:\n" BALL("a", "") "  - {name: b, parent: a, joint: ball, mass: 0, shapes: [{type: sphere, radius: 1}]}\n"
          "  - {name: c, parent: b, joint: ball, " MASS "}\n" BALL("d", ""),
          "t.yaml:5:5: shapes[0]: 'b' has no mass, and would touch 'd'; give it some, or let the shape say `contact: false`"},
         {"links:\n" BALL("a", "") "  - {name: b, joint: free, " MASS "}\npairs: [{a: a, b: b}]\n",
@@ -534,7 +534,7 @@ START_TEST(refused_steps)
         {CTN_ALPHA, 2, CTN_NEWTON, CTN_PARALLEL_WORLDS, NULL},
         {CTN_COLLOCATION, 4, CTN_NEWTON, CTN_PARALLEL_WORLDS, "order: collocation takes %s at order 2 alone"},
         {CTN_COLLOCATION, 2, CTN_LBFGS, CTN_PARALLEL_WORLDS, "solver: lbfgs takes no %s"},
-        {CTN_RK4, 2, CTN_NEWTON, CTN_PARALLEL_WORLDS, "method: rk4 takes no %s; take collocation of order 2, radau or alpha"},
+        {CTN_RK4, 2, CTN_NEWTON, CTN_PARALLEL_WORLDS, "method: rk4 takes no %s; take collocation of order 2, alpha or radau"},
         {CTN_VARIATIONAL, 2, CTN_NEWTON, CTN_PARALLEL_WORLDS, "method: variational takes no %s"},
         {CTN_COLLOCATION, 2, CTN_NEWTON, CTN_PARALLEL_LINKS, "parallel: links takes no %s; take worlds"},
     };

@@ -447,10 +447,10 @@ static ctn_status check_between(const ctn_model *m, const ctn_batch_config *cfg,
     const char *const what = config_between(m);
     if (!what) return CTN_OK;
     if (cfg->method != CTN_COLLOCATION && cfg->method != CTN_RADAU && cfg->method != CTN_ALPHA)
-        return fail(err, CTN_BAD_CONFIG, "method: %s takes no %s; take collocation of order 2, radau or alpha",
+        return fail(err, CTN_BAD_CONFIG, "method: %s takes no %s; take collocation of order 2, alpha or radau",
                     ctn_method_name(cfg->method), what);
     if (cfg->method == CTN_COLLOCATION && cfg->order > 2)
-        return fail(err, CTN_BAD_CONFIG, "order: collocation takes %s at order 2 alone; take that, radau or alpha", what);
+        return fail(err, CTN_BAD_CONFIG, "order: collocation takes %s at order 2 alone; take that, alpha or radau", what);
     if (cfg->solver != CTN_NEWTON)
         return fail(err, CTN_BAD_CONFIG, "solver: %s takes no %s; take newton", ctn_solver_name(cfg->solver), what);
     if (cfg->adaptive) return fail(err, CTN_BAD_CONFIG, "dt: auto takes no %s; say how large steps are", what);
