@@ -142,10 +142,9 @@ KERNEL bond_spring bond_spring_now(const lane_model *m, const solve *W, const mo
         s.length = root(dot(s.ends.x, s.ends.x)), begun = root(dot(was.x, was.x));
         s.n = scale(s.ends.x, rset(1) / sel(gt(s.length, rset(0)), s.length, rset(1)));
     }
-    const real k = rset(o->stiffness), c = rset(o->damping) * W->in.drag, over = s.length - rset(o->length),
-               way = s.length - begun;
-    s.force = fmadd(k, over, c * way), s.stiffness = k + c;
-    s.E = rset(0.5) * fmadd(k * over, over, c * way * way);
+    const real k = rset(o->stiffness), c = rset(o->damping) * W->in.drag, over = s.length - rset(o->length);
+    s.way = s.length - begun, s.force = fmadd(k, over, c * s.way), s.stiffness = k + c;
+    s.E = rset(0.5) * fmadd(k * over, over, c * s.way * s.way);
     if (o->kind != BOND_TENDON) return s;
     // beyond its range: stiff
     const real K = rset(o->compliance > 0 ? 1 / o->compliance : 0), slack = rset(0);
@@ -156,8 +155,8 @@ KERNEL bond_spring bond_spring_now(const lane_model *m, const solve *W, const mo
     return s;
 }
 
-/// What bonds store where bodies have the axes of T and the origins p [nbody], the coordinates q, and forces f [nrow], J: springs,
-/// and equations with a compliance.
+/// What bonds store where bodies have the axes of T and the origins p [nbody], the coordinates q, and forces f [nrow], J:
+/// springs, and equations with a compliance.
 KERNEL real bonds_energy(const lane_model *m, const placement *T, const vec3 *p, const real *q, const real *f)
 {
     real E = rset(0);
@@ -179,8 +178,8 @@ KERNEL real bonds_energy(const lane_model *m, const placement *T, const vec3 *p,
     return E;
 }
 
-/// All bonds at the iterate, with the forces that they have: adds these to the wrenches of bodies, and to tau. Returns the energy of
-/// springs; equations are in B->row.
+/// All bonds at the iterate, with the forces that they have: adds these to the wrenches of bodies, and to tau. Returns the
+/// energy of springs; equations are in B->row.
 KERNEL real evaluate_bonds(const lane_model *m, solve *W)
 {
     between_work *const B = &W->between;
@@ -279,7 +278,8 @@ FN sym3 string_stiffness(vec3 n, real force, real length)
     return K;
 }
 
-/// The curvature of bond k at the iterate: into the blocks of both bodies, and the cross block, which is not 0 where it returns true.
+/// The curvature of bond k at the iterate: into the blocks of both bodies, and the cross block, which is not 0 where it returns
+/// true.
 KERNEL bool bond_curvature(const lane_model *m, const solve *W, const model_bond *o, const real *force, inertia6 *P,
                            cross_block *G)
 {

@@ -168,6 +168,34 @@ START_TEST(a_loop_bears_its_half)
 }
 END_TEST
 
+/// A spring with a damper between two links that fly apart and come back: what it takes is what is missing, but for what the steps take,
+/// which goes with their size.
+START_TEST(dampers_between_links_are_in_the_books)
+{
+    static const char pair[] =
+        "catena: 1\ngravity: [0, 0, 0]\nlinks:\n"
+        "  - {name: a, joint: {type: free}, mass: 1, inertia: [0.01, 0.01, 0.01, 0, 0, 0]}\n"
+        "  - {name: b, joint: {type: free}, mass: 2, inertia: [0.02, 0.02, 0.02, 0, 0, 0]}\n"
+        "springs: [{link: a, point: [0, 0, 0], b: b, b_point: [0, 0, 0], stiffness: 20, rest: 0.5, damping: 0.6}]\n"
+        "state: {q: [0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0]}\n";
+    ctn_model *const m = model_of(pair);
+    double lost[2];
+    for (int k = 0; k < 2; k++) {
+        ctn_batch_config cfg = config_of("scalar", 1, 1);
+        cfg.dt = k ? 0.001 : 0.002;
+        ctn_batch *const b = batch_with(m, &cfg);
+        ctn_error err;
+        ctn_step_stats stats = {0};
+        ck_assert_int_eq(ctn_batch_step(b, (int)round(1 / cfg.dt), &stats, &err), CTN_OK);
+        ck_assert_msg(stats.dissipated > 0.5 && stats.dissipated < 2.5, "the damper has taken %g J of 2.5", stats.dissipated);
+        lost[k] = -stats.created;
+        ctn_batch_free(b);
+    }
+    ck_assert_msg(lost[0] > 0 && fabs(lost[0] / lost[1] - 2) < 0.1, "steps have lost %g and %g J", lost[0], lost[1]);
+    ctn_model_free(m);
+}
+END_TEST
+
 /// Heaps of random boxes, balls and capsules, and chains of them, lose energy, in steps of any size, and none of them is lost below others.
 START_TEST(no_energy_comes_of_it)
 {
@@ -226,6 +254,7 @@ int main(void)
     tcase_add_test(all, same_bits_everywhere);
     tcase_add_test(all, a_stack_bears_its_weight);
     tcase_add_test(all, a_loop_bears_its_half);
+    tcase_add_test(all, dampers_between_links_are_in_the_books);
     tcase_add_test(all, no_energy_comes_of_it);
     suite_add_tcase(suite, all);
     return run_suite(suite);
