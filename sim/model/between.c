@@ -20,7 +20,8 @@ enum {
     MOST_SHAPES = 16384,
 };
 
-/// What has edges is round there by this share of its smallest side, by so many depths at least, and by no more than the last share.
+/// What has edges is round there by this share of its smallest side, by so many depths at least, and by no more than the last
+/// share.
 #define ROUND_SHARE 0.02
 #define ROUND_DEPTHS 4
 #define MOST_ROUND_SHARE 0.25
@@ -392,8 +393,7 @@ ctn_status compile_pairs(ctn_model *m, const ctn_scene *scene, ctn_error *err)
 {
     pairing p = {.m = m, .scene = scene};
     if (scene->contact.between == BETWEEN_WORLD && !scene->npair) return CTN_OK;
-    for (int i = 0; i < m->nbody; i++)
-        if (m->bodies[i].parent < 0) p.weight += m->bodies[i].subtree_mass * gravity_of(m);
+    p.weight = moving_weight(m);
     ctn_status status = find_candidates(&p) && sort_lists(&p) ? CTN_OK : CTN_NO_MEMORY;
     if (status == CTN_OK) status = check_explicit(&p, err);
     if (status == CTN_OK) status = find_pairs(&p, err);

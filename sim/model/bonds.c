@@ -1,5 +1,5 @@
-/// Loops, couplings, tendons and springs between links as kernels read them. What the scene leaves open of their second link is as
-/// at its start.
+/// Loops, couplings, tendons and springs between links as kernels read them. What the scene leaves open of their second link is
+/// as at its start.
 #include "sim/model/between.h"
 
 #include "sim/base/status.h"
@@ -147,16 +147,14 @@ static void make_bond(ctn_model *m, const ctn_scene *scene, int k, const double 
         return;
     }
     if (s->kind == BOND_TENDON) {
-        double extent = 0, weight = 0;
+        double extent = 0;
         o->length = s->length, o->joints = s->njoint;
         for (int i = 0; i < s->njoint; i++) {
             const int body = first_body(m, s->joints[i], &count);
             m->bond_joints[m->nbond_joint++] = (bond_joint){body, s->shares[i]};
             extent = fmax(extent, tree_extent(m, body));
         }
-        for (int i = 0; i < m->nbody; i++)
-            if (m->bodies[i].parent < 0) weight += m->bodies[i].subtree_mass * gravity_of(m);
-        o->compliance = extent / (RANGE_STIFFNESS * weight);
+        o->compliance = extent / (RANGE_STIFFNESS * moving_weight(m));
         return;
     }
     o->a = m->frames[s->a].body, o->b = s->b < 0 ? -1 : m->frames[s->b].body;
@@ -249,8 +247,8 @@ static ctn_status check_mass(const ctn_model *m, const ctn_scene *scene, int k, 
         if (o->kind == BOND_COUPLING || o->kind == BOND_TENDON || body < 0 || m->bodies[body].flags & BODY_MASS) continue;
         char key[40];
         snprintf(key, sizeof key, "%s[%d]", s->list, s->entry);
-        return fail_at(err, CTN_BAD_SCENE, s->file, s->at.line, s->at.column, key, "'%.60s' has no mass, and so nothing can pull at it; give it some",
-                       scene->links[link].name);
+        return fail_at(err, CTN_BAD_SCENE, s->file, s->at.line, s->at.column, key,
+                       "'%.60s' has no mass, and so nothing can pull at it; give it some", scene->links[link].name);
     }
     return CTN_OK;
 }

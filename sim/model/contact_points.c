@@ -198,6 +198,14 @@ static double tree_weight(const ctn_model *m, int body)
     return m->bodies[body].subtree_mass * gravity_of(m);
 }
 
+double moving_weight(const ctn_model *m)
+{
+    double weight = 0;
+    for (int i = 0; i < m->nbody; i++)
+        if (m->bodies[i].parent < 0) weight += m->bodies[i].subtree_mass * gravity_of(m);
+    return weight;
+}
+
 double critical_relaxation(const ctn_model *m, double depth) { return 2 * sqrt(depth / gravity_of(m)); }
 
 /// The `count` entries of a shape, `met` of each point, are a group: in a ball about the middle of the box that has all of them.
@@ -218,9 +226,7 @@ void add_contacts(ctn_model *m, const ctn_scene *scene, point_load *loads, int f
 {
     rounded_point at[MOST_POINTS];
     bool turns = false;
-    double all = 0;  // the weight of all that moves: what lies on others is borne by those below
-    for (int i = 0; i < m->nbody; i++)
-        if (m->bodies[i].parent < 0) all += m->bodies[i].subtree_mass * gravity_of(m);
+    const double all = moving_weight(m);
     const bool any = count_contacts(scene) > 0;
     m->ncontact = 0, m->depth = 0, m->critical = isnan(scene->contact.relaxation);
     m->published = scene->contact.published;

@@ -31,6 +31,9 @@ double contact_depth(const ctn_model *m, const ctn_scene *scene, int body);
 
 /// How fast things fall, m/s^2, 1 at least; and what damps critically, s, that falls back from the depth at which it rests.
 double gravity_of(const ctn_model *m);
+
+/// The weight of all that moves, N: what lies on others is borne by those below.
+double moving_weight(const ctn_model *m);
 double critical_relaxation(const ctn_model *m, double depth);
 
 /// Adds a warning to the scene's list if links start more than ten times that deep in the ground, which then throws them out.

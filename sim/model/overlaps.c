@@ -60,14 +60,6 @@ static double overlap(const ctn_model *m, const touch_pair *o, const double *R, 
 
 // ---- what is told
 
-static double weight_of_all(const ctn_model *m)
-{
-    double weight = 0;
-    for (int i = 0; i < m->nbody; i++)
-        if (m->bodies[i].parent < 0) weight += m->bodies[i].subtree_mass * gravity_of(m);
-    return weight;
-}
-
 /// One warning for two links, of the deepest of their shapes; pairs of the same links need not stand together.
 typedef struct meeting {
     int a, b;
@@ -84,7 +76,7 @@ static int by_links(const void *x, const void *y)
 
 static void tell_overlaps(ctn_scene *scene, const ctn_model *m, const double *R, const double *p, meeting *list)
 {
-    const double weight = weight_of_all(m);
+    const double weight = moving_weight(m);
     int count = 0;
     for (int k = 0; k < m->npair; k++) {
         const touch_pair *const o = &m->touch_pairs[k];
