@@ -80,15 +80,20 @@ typedef struct {
     real E, force, stiffness;
 } normal_law;
 
-/// drag: the rate's derivative by the gap, 1/h; from: the depth from which the rate is counted, that of the start.
-FN normal_law press_on(const lane_model *m, const lane_point_load *s, real from, real gap, real drag)
+/// grip: N/m; drag: the rate's derivative by the gap, 1/h; from: the depth from which the rate is counted, that of the start.
+FN normal_law press_with(const lane_model *m, real grip, real from, real gap, real drag)
 {
-    const real o = rset(0), one = rset(1), t = m->relaxation * drag, K = fmadd(s->grip, t, s->grip);
+    const real o = rset(0), one = rset(1), t = m->relaxation * drag, K = fmadd(grip, t, grip);
     const real over = fnmadd(from, t / (one + t), negate(gap));
     const mask in = gt(over, o);
     normal_law N;
     N.force = sel(in, K * over, o), N.stiffness = sel(in, K, o), N.E = rset(0.5) * N.force * sel(in, over, o);
     return N;
+}
+
+FN normal_law press_on(const lane_model *m, const lane_point_load *s, real from, real gap, real drag)
+{
+    return press_with(m, s->grip, from, gap, drag);
 }
 
 /// The normal force at a gap that changes by `rate`, and its slopes by both, for methods that take forces where they are:
@@ -327,11 +332,17 @@ FN mask is_stuck(const lane_model *m, const lane_point_load *p, vec3 z, vec3 sli
     return both(gt(most, rset(0)), lt(p->grip * p->grip * dot(y, y), most * most));
 }
 
+/// s, cut to the length `most`.
+FN vec3 bent_at_most(vec3 s, real most)
+{
+    const real length = root(dot(s, s));
+    return scale(s, sel(le(length, most), rset(1), most / sel(gt(length, rset(0)), length, rset(1))));
+}
+
 /// What a point that has been bent to s remembers, with the cap of the normal force `lag`, under the normal force l.
 FN vec3 kept_slip(const lane_point_load *p, vec3 s, real lag, real l)
 {
-    const real length = root(dot(s, s)), most = p->friction * sel(lt(lag, l), lag, l) / p->grip;
-    return scale(s, sel(le(length, most), rset(1), most / sel(gt(length, rset(0)), length, rset(1))));
+    return bent_at_most(s, p->friction * sel(lt(lag, l), lag, l) / p->grip);
 }
 
 /// A contact point at the end of a step: its gap, its normal force, and what it remembers.

@@ -10,9 +10,9 @@
 #define PLAIN_FN static inline __attribute__((unused))
 #endif
 
-/// Of a ball: its middle and its radius. Of an edge: its middle, its direction, half its length, which way out of each of both faces it
-/// is along their planes, and out of the core, between both normals. Of a face: its normal n, n.x on its plane, and where its sides are
-/// among the numbers of contact/hull.h.
+/// Of a ball: its middle and its radius. Of an edge: its middle, its direction, half its length, which way out of each of both
+/// faces it is along their planes, and out of the core, between both normals. Of a face: its normal n, n.x on its plane, and
+/// where its sides are among the numbers of contact/hull.h.
 enum { BALL_NUMBERS = 4, EDGE_NUMBERS = 16, FACE_NUMBERS = 5 };
 
 PLAIN_FN int numbers_of_core(const touch_shape *s)

@@ -119,7 +119,8 @@ FN sym3 sym_less_pair(sym3 S, vec3 x, vec3 y)
     return S;
 }
 
-/// J'HJ of the difference of two points at the ends of the arms, and the curvature that comes of n at one and `at_b` at the other.
+/// J'HJ of the difference of two points at the ends of the arms, and the curvature that comes of n at one and `at_b` at the
+/// other.
 FN pair_bend bend_of_points(vec3 ra, vec3 rb, sym3 H, vec3 n, vec3 at_b)
 {
     const real o = rset(0), half = rset(-0.5);

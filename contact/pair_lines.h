@@ -1,7 +1,7 @@
 /// Two lines of two shapes at each other.
 ///
-/// Edges do not end, as their weight does that (contact/pair_weight.h), and how far they are apart is signed along e_a x e_b, turned
-/// outwards: d = n.(X_a - X_b), smooth through 0. That of axes ends where they do, and has no sign.
+/// Edges do not end, as their weight does that (contact/pair_weight.h), and how far they are apart is signed along e_a x e_b,
+/// turned outwards: d = n.(X_a - X_b), smooth through 0. That of axes ends where they do, and has no sign.
 #ifndef CATENA_PAIR_LINES_H
 #define CATENA_PAIR_LINES_H
 

@@ -1,12 +1,14 @@
-/// A round of one shape on a flat face of another: a rim of a cylinder, or an ellipsoid, which touch where they are the farthest down.
+/// A round of one shape on a flat face of another: a rim of a cylinder, or an ellipsoid, which touch where they are the
+/// farthest down.
 ///
-/// Around the middle c it is what n'x <= (n'Mn)^(1/2) has for every unit vector n, with M = A diag(m) A' in the axes A of its core: m =
-/// (r^2, r^2, 0) of a rim, the squares of the radii of an ellipsoid. Of a face with the outward normal n the lowest point is
+/// Around the middle c it is what n'x <= (n'Mn)^(1/2) has for every unit vector n, with M = A diag(m) A' in the axes A of its
+/// core: m = (r^2, r^2, 0) of a rim, the squares of the radii of an ellipsoid. Of a face with the outward normal n the lowest
+/// point is
 ///
 ///     X = c - Mn/s,    s = (n'Mn)^(1/2),    d = n.(X - face)
 ///
-/// As X slides where the bodies turn against each other by w = w_a - w_b, the second derivative has w'Kw more than that of a point of
-/// the body, with K = [n]x S [n]x, where S = M/s - (Mn)(Mn)'/s^3 is the derivative of Mn/s.
+/// As X slides where the bodies turn against each other by w = w_a - w_b, the second derivative has w'Kw more than that of a
+/// point of the body, with K = [n]x S [n]x, where S = M/s - (Mn)(Mn)'/s^3 is the derivative of Mn/s.
 #ifndef CATENA_PAIR_ROUNDS_H
 #define CATENA_PAIR_ROUNDS_H
 

@@ -1,10 +1,11 @@
 /// Which elements of a pair may press, and how much each counts (contact/pair_gap.h).
 ///
-/// Two edges are a face of the difference of the cores, or they are nothing to it; that is for the two arcs of the normals about the
-/// edges to say, which cross or not [Gregorius 2013]. What counts is a face that is not much deeper than the cores overlap.
+/// Two edges are a face of the difference of the cores, or they are nothing to it; that is for the two arcs of the normals
+/// about the edges to say, which cross or not [Gregorius 2013]. What counts is a face that is not much deeper than the cores
+/// overlap.
 ///
-/// Along the normal of the best plane that parts the cores along a face, or that they are the least deep by, heights bound distances
-/// from below: a point, or a line, that is too far from the plane is passed over.
+/// Along the normal of the best plane that parts the cores along a face, or that they are the least deep by, heights bound
+/// distances from below: a point, or a line, that is too far from the plane is passed over.
 #ifndef CATENA_PAIR_WEIGHT_H
 #define CATENA_PAIR_WEIGHT_H
 
@@ -22,8 +23,8 @@ FN real upper_of(real x, real y) { return sel(gt(x, y), x, y); }
 
 // ---- how far cores are apart
 
-/// By planes along faces: the best one's normal, from b to a, where b ends along it, from the origin of b's body, and how far beyond
-/// a begins; less than 0: they overlap by that. Without faces way is 0, and nothing is known.
+/// By planes along faces: the best one's normal, from b to a, where b ends along it, from the origin of b's body, and how far
+/// beyond a begins; less than 0: they overlap by that. Without faces way is 0, and nothing is known.
 typedef struct {
     vec3 way;
     real top, apart;
@@ -99,9 +100,9 @@ FN int lines_below(const touch_shape *b, const plane_view *v, real most, int *to
     return count;
 }
 
-/// How far the cores are apart by the best of the planes along faces, and along two lines whose arcs cross, in the lanes where these
-/// are not farther apart than both radii; overlapping, less than 0, by how much. The lines of that plane are no deeper than cores
-/// overlap by s, so that both are near the plane.
+/// How far the cores are apart by the best of the planes along faces, and along two lines whose arcs cross, in the lanes where
+/// these are not farther apart than both radii; overlapping, less than 0, by how much. The lines of that plane are no deeper
+/// than cores overlap by s, so that both are near the plane.
 KERNEL real apart_at(const touch_shape *a, const touch_shape *b, const pair_pose *P, const core_plane *s)
 {
     const real one = rset(1), slack = rset(1e-9), reach = upper_of(negate(s->apart), rset(a->radius + b->radius));
@@ -150,7 +151,8 @@ FN double weight_band(const touch_shape *a, const touch_shape *b)
 /// and edges, and an axis and an edge,
 ///
 ///   unless a quarter of both radii deeper than the cores overlap: that is one across the cores, of no use to part them,
-///   where n is between the normals of the faces beside them, but for 0.1 rad, which keeps faces that rock on each other on all of
+/// where n is between the normals of the faces beside them, but for 0.1 rad, which keeps faces that rock on each other on all
+/// of
 ///   their edges; while cores are apart they always count, as none of their points are nearer than the cores.
 FN real weight_of_lines(const core_line *a, const core_line *b, const two_lines *t, real apart, double band)
 {
@@ -171,8 +173,8 @@ FN real weight_of_lines(const core_line *a, const core_line *b, const two_lines 
     return crossing * least * upper_of(within, off);
 }
 
-/// A round counts on a face that is no deeper either, inside its sides, smooth in 1 % of it, unless it lies flat on it, a rim, which then
-/// is on all of its points: smooth in sin^2/1e-4, as of lines.
+/// A round counts on a face that is no deeper either, inside its sides, smooth in 1 % of it, unless it lies flat on it, a rim,
+/// which then is on all of its points: smooth in sin^2/1e-4, as of lines.
 FN real weight_of_round(const touch_shape *a, const touch_shape *b, const round_at *r, int face, const pair_pose *P, real apart,
                         double band)
 {
@@ -264,9 +266,9 @@ FN void near_rounds(const touch_shape *a, const touch_shape *b, int first, const
         }
 }
 
-/// The elements that in some lane count and have a gap below `reach`, in rising order, and how much they count in each lane: 0 where the
-/// gap is not below. Of points some may be named that are not as near. Returns how many there are, and puts the first `room` of them
-/// into element and weight.
+/// The elements that in some lane count and have a gap below `reach`, in rising order, and how much they count in each lane: 0
+/// where the gap is not below. Of points some may be named that are not as near. Returns how many there are, and puts the first
+/// `room` of them into element and weight.
 KERNEL int near_elements(const touch_shape *a, const touch_shape *b, const pair_pose *P, real reach, int room, int *element,
                          real *weight)
 {

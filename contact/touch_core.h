@@ -1,5 +1,5 @@
-/// The cores of shapes that touch each other (dynamics/between.h): points and lines that stand for them, and how far a point is from
-/// them.
+/// The cores of shapes that touch each other (dynamics/between.h): points and lines that stand for them, and how far a point is
+/// from them.
 ///
 ///     core        points                  lines               distance of a point
 ///     point       it                                          sphere
@@ -10,7 +10,8 @@
 ///     ellipsoid   balls that fill it                          ellipsoid
 ///     hull        corners                 edges               hull
 ///
-/// Rims and ellipsoids are as fine as these (sim/model/solid_points.h), but on flat faces (contact/pair_rounds.h). Lengths are from the middle of the core, in its axes.
+/// Rims and ellipsoids are as fine as these (sim/model/solid_points.h), but on flat faces (contact/pair_rounds.h). Lengths are
+/// from the middle of the core, in its axes.
 #ifndef CATENA_TOUCH_CORE_H
 #define CATENA_TOUCH_CORE_H
 
@@ -40,9 +41,9 @@ FN vec3 point_of_core(const touch_shape *s, int k)
 /// How far beyond point k the core is.
 FN double ball_of_core(const touch_shape *s, int k) { return s->kind <= CORE_BOX ? 0 : ball_numbers(s)[k * BALL_NUMBERS + 3]; }
 
-/// A line: its middle, its direction, half its length, and how far around it the core is. Of an edge which way out of each of both
-/// faces it is along their planes, and out of the core: normals there are between those of the faces, where they have neither way
-/// back.
+/// A line: its middle, its direction, half its length, and how far around it the core is. Of an edge which way out of each of
+/// both faces it is along their planes, and out of the core: normals there are between those of the faces, where they have
+/// neither way back.
 typedef struct {
     vec3 at, way, across[2], out;
     double half, wide;

@@ -1,7 +1,8 @@
 /// The Newton step of models with pairs, loops, couplings and springs between links. (docs/theory.md 4.14)
 ///
-/// Contacts that switch on and off stop Newton's method on the energy itself after steps of 1e-5. So each iteration solves a convex
-/// problem to its end, on frozen places: with the matrix H of all that is smooth, the rows J of gaps and B of what friction bends,
+/// Contacts that switch on and off stop Newton's method on the energy itself after steps of 1e-5. So each iteration solves a
+/// convex problem to its end, on frozen places: with the matrix H of all that is smooth, the rows J of gaps and B of what
+/// friction bends,
 ///
 ///     min over d   g.d + d'H d/2 + sum psi(gap + J d) + sum W(s + B d)     with the equations c + J_c d = 0
 ///
@@ -180,7 +181,7 @@ FN void reach_both(const lane_model *m, joint_matrix *M, int a, int b)
 FN void reach_bond(const lane_model *m, joint_matrix *M, const model_bond *o, int equation)
 {
     begin_row(m, M);
-    if (equation >= 0) row_has_equation(m, M, equation);
+    if (equation >= 0) set_bit(M->path, equation);
     if (o->kind == BOND_COUPLING) {
         set_bit(M->path, m->nrow + o->follower);
         if (o->leader >= 0) set_bit(M->path, m->nrow + o->leader);
@@ -294,12 +295,6 @@ KERNEL void rates_of_touches(const lane_model *m, between_work *B)
     }
 }
 
-/// Friction of an element that is bent to `bent`, as rub_of_pair().
-FN friction_law rub_bent(const touch_pair *p, const pair_touch *t, vec3 bent)
-{
-    return rub_on(t->n, bent, rset(p->slide), rset(p->friction) * t->lag);
-}
-
 /// The gradient of the inner problem at its step: g, in the order of the matrix; with the forces of equations in B->fresh.
 KERNEL void inner_gradient(const lane_model *m, solve *W)
 {
@@ -314,7 +309,7 @@ KERNEL void inner_gradient(const lane_model *m, solve *W)
         const touch_pair *const p = &m->touch_pairs[t->pair];
         const int a = m->touch_shapes[p->a].body, b = m->touch_shapes[p->b].body;
         const normal_law N = press_of_pair(m, p, t, t->gap, W->in.drag);
-        t->press = N.force, t->stiffness = N.stiffness, t->slides = rub_bent(p, t, t->bent);
+        t->press = N.force, t->stiffness = N.stiffness, t->slides = rub_of_pair(p, t, t->bent);
         const vec3 push = scale(t->at.n, t->normal.force - t->press), rub = sub(t->slides.g, t->rub.g);
         if (a >= 0) B->w[a] = wrench_add(B->w[a], wrench_add(force_at(t->at.ra, push), force_at(t->arm_a, rub)));
         if (b >= 0)
@@ -410,9 +405,8 @@ KERNEL void inner_matrix(const lane_model *m, solve *W)
 }
 
 /// What equations lack at the inner step, with the forces f.
-FN real lacks(const lane_model *m, const between_work *B, const model_bond *o, int e, const real *f)
+FN real lacks(const between_work *B, const model_bond *o, int e, const real *f)
 {
-    (void)m;
     return fnmadd(rset(o->compliance), f[e], B->row[e].c + B->row[e].along);
 }
 
@@ -425,7 +419,7 @@ KERNEL real slope_at(const lane_model *m, const solve *W, real x, real slope, re
         const pair_touch *const t = &B->touch[k];
         const touch_pair *const p = &m->touch_pairs[t->pair];
         const real press = press_of_pair(m, p, t, fmadd(x, t->gap_rate, t->gap), W->in.drag).force;
-        const vec3 rub = rub_bent(p, t, add_scaled(t->bent, t->bent_rate, x)).g;
+        const vec3 rub = rub_of_pair(p, t, add_scaled(t->bent, t->bent_rate, x)).g;
         f = fnmadd(press - t->press, t->gap_rate, f);
         f = f + dot(sub(rub, t->slides.g), t->bent_rate);
     }
@@ -457,7 +451,7 @@ KERNEL real share_of_step(const lane_model *m, const solve *W, real slope, real 
 /// Solves the inner problem at the iterate of W, after residual_between(), in the lanes `need`: d [nv], the Newton step, with the
 /// forces of equations; *slope: of the merit along it, *size: the largest change of place. dropped: takes the lanes in which the
 /// matrix has no curvature. Returns where there is a step.
-KERNEL mask between_direction(const lane_model *m, solve *W, mask need, mask *dropped, real *count, real *inner, real *d,
+KERNEL mask between_direction(const lane_model *m, solve *W, mask need, mask *dropped, real *count, real *d,
                               real *slope, real *size)
 {
     between_work *const B = &W->between;
@@ -501,14 +495,13 @@ KERNEL mask between_direction(const lane_model *m, solve *W, mask need, mask *dr
             it--;  // what others do is no business of a lane
             continue;
         }
-        *inner = *inner + sel(busy, one, o);
         begun = either(begun, busy);
         for (int k = m->nrow; k < n; k++) B->step[k] = negate(B->g[k]);
         for (int k = 0; k < m->nbond; k++) {
             const model_bond *const b = &m->bonds[k];
             const real penalty = penalty_of(m, W, b);
             for (int e = b->row; e < b->row + b->rows; e++) {
-                const real left = lacks(m, B, b, e, B->fresh);
+                const real left = lacks(B, b, e, B->fresh);
                 B->step[e] = negate(left);
                 if (b->compliance > 0) continue;
                 reach_bond(m, M, b, -1), row_joins(m, M), fill_bond_row(m, W, M, b, &B->row[e]);

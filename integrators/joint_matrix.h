@@ -1,13 +1,13 @@
-/// The Newton matrix of a step in joint space, with what acts between bodies in it: the tree's own composite blocks, rows that join
-/// two bodies, equations at its border; and its LDL' factors, which keep to what is not zero. (docs/theory.md 4.14)
+/// The Newton matrix of a step in joint space, with what acts between bodies in it: the tree's own composite blocks, rows that
+/// join two bodies, equations at its border; and its LDL' factors, which keep to what is not zero. (docs/theory.md 4.14)
 ///
 ///     [H + sum k r r'   J']      H_jk = S_j'(sum of blocks beyond both) S_k, the matrix of newton_sweep.h
 ///     [J               -C ]      r: a row that joins two bodies; J: equations, with compliance C
 ///
-/// Its columns are the equations, then degrees of freedom in the order of the bodies. What is eliminated first is the last: a tree
-/// alone so fills in nothing. [Featherstone 2005, 'Efficient factorization of the joint-space inertia matrix'] Equations come last,
-/// when the pivot of each is -J H^-1 J', which a billionth more keeps from zero where they say the same thing twice: what that
-/// falsifies is a step of their forces, not the forces that the solve ends with.
+/// Its columns are the equations, then degrees of freedom in the order of the bodies. What is eliminated first is the last: a
+/// tree alone so fills in nothing. [Featherstone 2005, 'Efficient factorization of the joint-space inertia matrix'] Equations
+/// come last, when the pivot of each is -J H^-1 J', which a billionth more keeps from zero where they say the same thing twice:
+/// what that falsifies is a step of their forces, not the forces that the solve ends with.
 ///
 /// A lane whose pivots do not have the signs of a minimum is told (matrix_factor()). Which entries are looked at depends on lists
 /// that all lanes share; where a lane has nothing there, it adds zeros.
@@ -147,11 +147,6 @@ FN void row_reaches(const lane_model *m, joint_matrix *M, int i)
         i = m->bodies[i].flags & BODY_ROOT ? -1 : m->bodies[i].parent;
     }
 }
-FN void row_has_equation(const lane_model *m, joint_matrix *M, int row)
-{
-    (void)m;
-    set_bit(M->path, row);
-}
 
 /// What is in it is known: all of these are joined to each other.
 KERNEL void row_joins(const lane_model *m, joint_matrix *M)
@@ -277,7 +272,8 @@ FN int joined_columns(const lane_model *m, joint_matrix *M, int node, int c)
     return n;
 }
 
-/// L becomes L and D of what is there; least: how much an equation yields that no joint feels, over 1e-9. Returns the lanes whose pivots are those of a minimum: positive, negative of equations.
+/// L becomes L and D of what is there; least: how much an equation yields that no joint feels, over 1e-9. Returns the lanes
+/// whose pivots are those of a minimum: positive, negative of equations.
 KERNEL mask matrix_factor(const lane_model *m, joint_matrix *M, real least)
 {
     const real one = rset(1);

@@ -1,8 +1,8 @@
-/// Links that touch each other in a step of order 2: which elements of pairs are looked at, their normal forces and friction at the
-/// iterate, their wrenches and second derivatives, and what is remembered of them. (docs/theory.md 4.14)
+/// Links that touch each other in a step of order 2: which elements of pairs are looked at, their normal forces and friction at
+/// the iterate, their wrenches and second derivatives, and what is remembered of them. (docs/theory.md 4.14)
 ///
-/// An element (contact/pair_gap.h) has the normal law of contact/law.h. Its friction stands on the plane across its normal, and goes
-/// by the way of the two material points that are in the middle of the gap as the solve begins:
+/// An element (contact/pair_gap.h) has the normal law of contact/law.h. Its friction stands on the plane across its normal, and
+/// goes by the way of the two material points that are in the middle of the gap as the solve begins:
 ///
 ///     D = P [(T_a m_a - T_a,k m_a) - (T_b m_b - T_b,k m_b)],    s = P z + D,    P = 1 - n n'
 ///
@@ -110,8 +110,6 @@ FN int touch_capacity(const lane_model *m)
 
 // ---- which elements are looked at
 
-FN pair_touch *touch_list(solve *W) { return W->between.touch; }
-
 /// Room for an element, at its place in the order of all; it may be there already, for other lanes. NULL: the list is full.
 KERNEL pair_touch *enlist(solve *W, int pair, int element)
 {
@@ -162,7 +160,7 @@ FN real way_of_pair(const lane_model *m, const touch_pair *p, const pair_pose *A
 }
 
 /// What slot the pair remembers of an element: bristles, axes of b's body, and the normal force; 0 where it remembers nothing.
-FN void recall(const lane_model *m, const solve *W, const touch_pair *p, int element, vec3 *z, real *press)
+FN void recall(const solve *W, const touch_pair *p, int element, vec3 *z, real *press)
 {
     const real key = rset(element + 1);
     *z = zero3(), *press = rset(0);
@@ -170,7 +168,6 @@ FN void recall(const lane_model *m, const solve *W, const touch_pair *p, int ele
         const mask is = both(le(key, W->pair_of[k]), le(W->pair_of[k], key));
         *z = sel3(is, W->pair_slip[k], *z), *press = sel(is, W->pair_press[k], *press);
     }
-    (void)m;
 }
 
 /// Friction of an element stands where the pair is at the pose P, of bodies at a and b, in the lanes `where`.
@@ -202,7 +199,7 @@ FN void begin_touch(const lane_model *m, solve *W, const touch_pair *p, const pa
     const mask apart = gt(from->gap, rset(0));
     vec3 z;
     real press;
-    recall(m, W, p, t->element, &z, &press);
+    recall(W, p, t->element, &z, &press);
     t->weight = sel(where, weight, t->weight), t->from = sel(where, depth_of(from->gap), t->from);
     t->lag = sel(where, press, t->lag), t->begun = sel(where, from->gap, t->begun),
     t->foreseen = sel(where, to->gap, t->foreseen);
@@ -277,21 +274,16 @@ KERNEL void begin_touches(const lane_model *m, solve *W, mask where)
 
 // ---- at the iterate
 
-/// The friction of an element that is bent to s: without a damper, as its bristles are soft.
-FN friction_law rub_of_pair(const touch_pair *p, const pair_touch *t)
+/// The friction of an element that is bent so far: without a damper, as its bristles are soft.
+FN friction_law rub_of_pair(const touch_pair *p, const pair_touch *t, vec3 bent)
 {
-    return rub_on(t->n, t->s, rset(p->slide), rset(p->friction) * t->lag);
+    return rub_on(t->n, bent, rset(p->slide), rset(p->friction) * t->lag);
 }
 
-/// The normal force at a gap, its potential and stiffness, of an element with the share `weight`.
+/// The normal force of an element at a gap, by how much it counts.
 FN normal_law press_of_pair(const lane_model *m, const touch_pair *p, const pair_touch *t, real gap, real drag)
 {
-    const real o = rset(0), one = rset(1), r = m->relaxation * drag, k = rset(p->grip) * t->weight, K = fmadd(k, r, k);
-    const real over = fnmadd(t->from, r / (one + r), negate(gap));
-    const mask in = both(gt(over, o), gt(t->weight, o));
-    normal_law N;
-    N.force = sel(in, K * over, o), N.stiffness = sel(in, K, o), N.E = rset(0.5) * N.force * sel(in, over, o);
-    return N;
+    return press_with(m, rset(p->grip) * t->weight, t->from, gap, drag);
 }
 
 FN void add_wrench(solve *W, int i, vec3 arm, vec3 f)
@@ -324,7 +316,7 @@ KERNEL real evaluate_touches(const lane_model *m, solve *W)
         const int a = m->touch_shapes[p->a].body, b = m->touch_shapes[p->b].body;
         if (t->pair != last) P = pair_now(m, W, p), A = now_at(W, a), C = now_at(W, b), last = t->pair;
         place_touch(m, W, p, &P, A, C, t);
-        t->normal = press_of_pair(m, p, t, t->at.gap, W->in.drag), t->rub = rub_of_pair(p, t);
+        t->normal = press_of_pair(m, p, t, t->at.gap, W->in.drag), t->rub = rub_of_pair(p, t, t->s);
         t->acts = any_of(either(gt(t->normal.force, o), gt(t->lag, o)));
         if (!t->acts) continue;
         E = E + (t->normal.E + t->rub.E);
@@ -344,8 +336,8 @@ FN pair_pose pair_placed(const lane_model *m, const touch_pair *c, const placeme
     return pose_of_pair(&m->touch_shapes[c->a], &m->touch_shapes[c->b], a < 0 ? world.R : T[a].R, b < 0 ? world.R : T[b].R, ab);
 }
 
-/// What pairs store where bodies have the axes of T and the origins p [nbody], and remember slip [nslot] (NULL: nothing), J: of each
-/// element as much as it counts there.
+/// What pairs store where bodies have the axes of T and the origins p [nbody], and remember slip [nslot] (NULL: nothing), J: of
+/// each element as much as it counts there.
 KERNEL real pairs_energy(const lane_model *m, const placement *T, const vec3 *p, const vec3 *slip)
 {
     const real o = rset(0), half = rset(0.5);
@@ -446,9 +438,8 @@ KERNEL mask find_unseen(const lane_model *m, solve *W, mask where)
 /// How far the bristles of an element stay bent: up to what has bent them, and what bears them.
 FN vec3 kept_bend(const touch_pair *p, const pair_touch *t)
 {
-    const real least = sel(lt(t->lag, t->normal.force), t->lag, t->normal.force), length = root(dot(t->s, t->s));
-    const real most = rset(p->friction / p->slide) * least, one = rset(1);
-    return scale(t->s, sel(le(length, most), one, most / sel(gt(length, rset(0)), length, one)));
+    const real least = sel(lt(t->lag, t->normal.force), t->lag, t->normal.force);
+    return bent_at_most(t->s, rset(p->friction / p->slide) * least);
 }
 
 /// What bristles store after the solve of W, J.
@@ -483,8 +474,8 @@ KERNEL real loss_of_touches(const lane_model *m, const solve *W)
     return loss;
 }
 
-/// What the pairs remember of the solution, in the lanes `where`: of each element that presses, in the order of elements, its slip
-/// in the axes of b's body, up to what has bent it. Elements beyond the slots are forgotten, and counted.
+/// What the pairs remember of the solution, in the lanes `where`: of each element that presses, in the order of elements, its
+/// slip in the axes of b's body, up to what has bent it. Elements beyond the slots are forgotten, and counted.
 KERNEL void keep_touches(const lane_model *m, solve *W, mask where, real *pair_of, vec3 *pair_slip, real *pair_press)
 {
     between_work *const B = &W->between;

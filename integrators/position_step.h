@@ -61,7 +61,7 @@ typedef struct {
 /// REAL_MAX_ANGLE; work: so far, in evaluations; frozen: why it cannot go on, a ctn_freeze, where that is known.
 #define STEP_COUNTS(count)                                                                                                       \
     count(iterations) count(evaluations) count(line_search) count(curvature) count(substeps) count(halvings) count(residual)     \
-        count(fewer) count(inner) count(rejected) count(corrections) count(far) count(work) count(frozen)
+        count(fewer) count(rejected) count(corrections) count(far) count(work) count(frozen)
 
 /// What happened, by lane.
 typedef struct {
@@ -299,8 +299,8 @@ KERNEL void predict_step(const lane_model *m, const position_state *S, position_
 }
 
 /// The share of the Newton step d [stages][nv] that is tried first: 1, or less where a joint would turn by more than half a turn;
-/// by more than a radian, where loops and pairs are, which are far from straight then. Energies and residuals are periodic in angles: near a singular matrix a step of thousands of turns may end as low as any
-/// other.
+/// by more than a radian, where loops and pairs are, which are far from straight then. Energies and residuals are periodic in
+/// angles: near a singular matrix a step of thousands of turns may end as low as any other.
 KERNEL real first_share(const lane_model *m, const real *d, int stages)
 {
     const real whole = rset(joins(m) ? 1.0 : 3.1);
@@ -337,7 +337,7 @@ KERNEL mask newton_direction(const lane_model *m, mask need, newton_progress *N,
     }
     if (joins(m)) {
         mask dropped;
-        need = between_direction(m, &P->W, need, &dropped, &count->curvature, &count->inner, P->fresh, slope, size);
+        need = between_direction(m, &P->W, need, &dropped, &count->curvature, P->fresh, slope, size);
         for (int k = 0; k < m->nv; k++) P->d[k] = sel(need, P->fresh[k], P->d[k]);
         return need;
     }
@@ -431,8 +431,8 @@ FN mask is_corrected(const lane_model *m, real change)
     return gt(change, rset(1e-9) * weight);
 }
 
-/// The solution in W, after end_touches(), is the end of a step in the lanes `where`: what contact points remember of it; idle ones
-/// nothing, as before.
+/// The solution in W, after end_touches(), is the end of a step in the lanes `where`: what contact points remember of it; idle
+/// ones nothing, as before.
 KERNEL void keep_contacts(const lane_model *m, const solve *W, mask where, vec3 *slip, real *press)
 {
     for (int k = 0; k < m->nload; k++) {

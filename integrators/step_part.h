@@ -117,8 +117,8 @@ FN mask settles(const ctn_batch_config *cfg, const position_state *S)
 /// Whether what trees gain where they touch the ground is taken from them: not where others push them.
 FN bool holds_energy(const lane_model *m) { return m->ncontact && !joins(m); }
 
-/// Where a part is left to order 2 for what acts between bodies: loops and springs everywhere, pairs where they touch. at: placements,
-/// p [nbody]: takes origins; press [nslot]: NULL, or what pairs remember.
+/// Where a part is left to order 2 for what acts between bodies: loops and springs everywhere, pairs where they touch. at:
+/// placements, p [nbody]: takes origins; press [nslot]: NULL, or what pairs remember.
 FN mask leaves_to_order2(const lane_model *m, const placement *at, const real *q, vec3 *p, const real *press)
 {
     mask some = m->nbond ? not_(none_of()) : none_of();
@@ -381,8 +381,8 @@ KERNEL mask contacts_change(const lane_model *m, const position_state *S, const 
     return some;
 }
 
-/// Where the solution in P, of several stages or of alpha, has driven a motor past the limit of its speed, at which its torque ends:
-/// what goes by several points of a step sees the corner too late.
+/// Where the solution in P, of several stages or of alpha, has driven a motor past the limit of its speed, at which its torque
+/// ends: what goes by several points of a step sees the corner too late.
 KERNEL mask overdrives(const lane_model *m, const position_state *S, const ladder_work *P)
 {
     const stage_table *t = P->part.table;
@@ -454,8 +454,8 @@ KERNEL mask accept_part(const lane_model *m, const ctn_batch_config *cfg, const 
         if (!cfg->adaptive) ok = both(ok, either(keeps_most(m, P->kept), le(P->one.W.in.h, rset(1. / MOST_HELD) * m->dt)));
     }
     if (law && (t || P->part.alpha)) return both(ok, keeps_law(m, P, S, cfg->tolerance));
-    // what touches is held to its energy (hold_energy.h)
     if (joins(m) && !t && !P->part.alpha) ok = both(ok, either(holds_back(m, S, P), le(P->one.W.in.h, rset(1. / MOST_HELD) * m->dt)));
+    // what touches is held to its energy (hold_energy.h)
     const bool couples = law && goes_by_couples(m, cfg) && P->one.W.turn.mode == FRAMED && !m->ncontact;
     if (!couples) return ok;
     real kinetic;
