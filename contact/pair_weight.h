@@ -151,9 +151,8 @@ FN double weight_band(const touch_shape *a, const touch_shape *b)
 /// and edges, and an axis and an edge,
 ///
 ///   unless a quarter of both radii deeper than the cores overlap: that is one across the cores, of no use to part them,
-/// where n is between the normals of the faces beside them, but for 0.1 rad, which keeps faces that rock on each other on all
-/// of
-///   their edges; while cores are apart they always count, as none of their points are nearer than the cores.
+/// where n is between the normals of the faces beside them, but for 0.1 rad, which keeps faces that rock on each other on all of
+/// their edges; while cores are apart they always count, as none of their points are nearer than the cores.
 FN real weight_of_lines(const core_line *a, const core_line *b, const two_lines *t, real apart, double band)
 {
     const real one = rset(1);

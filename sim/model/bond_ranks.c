@@ -17,7 +17,6 @@
 
 typedef struct ranking {
     const ctn_model *m;
-    const ctn_scene *scene;
     lane_model *lanes;
     void *scratch;
     double *R, *p;
@@ -139,7 +138,7 @@ static int rank_rows(const ranking *g, int *kept, int *redundant, double *agains
 
 int bond_ranks(const ctn_model *m, const ctn_scene *scene, int *redundant, double *against)
 {
-    ranking g = {.m = m, .scene = scene};
+    ranking g = {.m = m};
     const size_t rows = (size_t)m->nrow, width = (size_t)m->nv + 1;
     int rank = -1;
     if ((double)rows * (double)rows * (double)width > MOST_WORK) return -1;
