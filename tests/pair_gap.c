@@ -62,15 +62,15 @@ static double bend_along(const pair_bend *B, two_motions m)
 }
 
 /// Which faces of a core its point x is on, x in the axes of the core.
-static int faces_at(const touch_shape *s, vec3 x)
+static unsigned faces_at(const touch_shape *s, vec3 x)
 {
-    int on = 0;
-    if (s->kind == CORE_CYLINDER) on = (fabs(hypot(x.x, x.y) - s->half[0]) < 1e-9) << 2;
+    unsigned on = 0;  // of many faces a number that wraps around
+    if (s->kind == CORE_CYLINDER) on = (unsigned)(fabs(hypot(x.x, x.y) - s->half[0]) < 1e-9) << 2;
     if (s->kind == CORE_SEGMENT) on = fabs(x.z) > s->half[2] - 1e-9 ? x.z > 0 ? 1 : 2 : 0;
     for (int k = 0; k < faces_of_core(s); k++) {
         double at;
         const vec3 n = face_of_core(s, k, &at);
-        if (fabs(dot(n, x) - at) < 1e-9) on = on * 31 + k + 8;
+        if (fabs(dot(n, x) - at) < 1e-9) on = on * 31 + (unsigned)k + 8;
     }
     return on;
 }
@@ -109,7 +109,7 @@ static int feature_of(const two_shapes *p, int element)
     if (core->kind == CORE_CYLINDER && hypot(y.x, y.y) < 0.1) return -1;
     if (core->kind == CORE_CYLINDER && at.d < 0 && hypot(y.x, y.y) + at.d < 0.1) return -1;
     if (core->kind == CORE_ELLIPSOID && at.d < -0.1) return -1;
-    return faces_at(core, y) << 1 | (at.d < 0);
+    return (int)(faces_at(core, y) & 0x3fffffff) << 1 | (at.d < 0);
 }
 
 /// What a difference of order 4 makes of f at parts of a motion.

@@ -4,6 +4,9 @@
 /// and spatial vectors are (angular, linear), unless a comment says otherwise. Every engine and every `count` gives the same
 /// bits. Nothing is allocated by the calls; inputs and outputs must not overlap. Quaternions in q must have unit length.
 /// A `count` below 1 is no state: nothing is written.
+///
+/// They are of the tree: what joints, gravity and loads do. What contact, loops, couplings, tendons and springs between links bear
+/// is found by steps (catena/batch.h) alone, and ctn_passive and ctn_aba leave it out.
 #ifndef CATENA_DYNAMICS_H
 #define CATENA_DYNAMICS_H
 
