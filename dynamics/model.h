@@ -352,6 +352,7 @@ struct ctn_model {
     size_t ntouch_number;
     int ntouch_shape, npair, nbond, nbond_joint;
     int nslot, nrow;            // what the state has of them: memories of friction, and multipliers
+    int nmet;                   // links of which recordings tell what other links do to them: all, or none
     fluid_stream stream;
     double current[3];  // m/s, of the fluid that drag is in
     WORLD_CONSTANTS(double)

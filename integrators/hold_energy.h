@@ -139,6 +139,18 @@ FN kept_motion hold_tree(const tree_books *B, real inner, real whole, vec3 middl
     return H;
 }
 
+/// Where no other tree touches the bodies from r on up to `end`, in a step of order 2: others push, and have a part in the books.
+KERNEL mask stands_alone(const lane_model *m, const between_work *B, int r, int end)
+{
+    mask alone = not_(none_of());
+    for (int k = 0; k < B->touches; k++) {
+        const touch_pair *const p = &m->touch_pairs[B->touch[k].pair];
+        const int a = m->touch_shapes[p->a].body, b = m->touch_shapes[p->b].body;
+        if ((a >= r && a < end) || (b >= r && b < end)) alone = both(alone, le(B->touch[k].weight, rset(0)));
+    }
+    return alone;
+}
+
 /// What a tree keeps that has the books B, with the kinetic energy and the momentum that it ends with. mass: of a free one, else 0.
 FN kept_motion kept_of_tree(const solved_part *Q, tree_books B, real kinetic, vec3 momentum, bool free, real mass)
 {
@@ -180,6 +192,9 @@ KERNEL void find_kept(const lane_model *m, const position_state *S, const solved
             }
         }
         kept[r] = kept_of_tree(Q, B, kinetic, momentum, free, free ? subtree_of(m, top)->subtree_mass : rset(0));
+        if (!m->npair || Q->rate) continue;
+        const mask alone = stands_alone(m, &Q->one->W.between, r, top->end);
+        kept[r].inner = sel(alone, kept[r].inner, rset(1)), kept[r].whole = sel(alone, kept[r].whole, rset(1));
     }
 }
 

@@ -114,8 +114,8 @@ FN mask settles(const ctn_batch_config *cfg, const position_state *S)
     return is_alpha(cfg) ? le(rset(SETTLES), S->fresh[0]) : none_of();
 }
 
-/// Whether what trees gain where they touch the ground is taken from them: not where others push them.
-FN bool holds_energy(const lane_model *m) { return m->ncontact && !joins(m); }
+/// Whether what trees gain where they touch the ground is taken from them: not where loops could push them.
+FN bool holds_energy(const lane_model *m) { return m->ncontact && !m->nbond; }
 
 /// Where a part is left to order 2 for what acts between bodies: loops and springs everywhere, pairs where they touch. at:
 /// placements, p [nbody]: takes origins; press [nslot]: NULL, or what pairs remember.

@@ -82,7 +82,7 @@ START_TEST(rollouts)
     free(numbers("a.h5", "contacts", &count));
     ck_assert_uint_eq(count, 5 * 11 * NUMBERS);
     EXPECT(0, "identical: 5 worlds", "replay", "a.h5", "--verify", "--threads", "2");
-    EXPECT(2, "--keep: the scene has no contact points; give it a `ground` and links that touch it, or leave contacts out",
+    EXPECT(2, "--keep: the scene has no contact points; give it a `ground` and links that touch it, or let links touch each other, or leave contacts out",
            "rollout", "plain.yaml", "--worlds", "2", "--steps", "2", "--keep", "contacts", "--out", "b.h5");
 }
 END_TEST
@@ -177,6 +177,46 @@ START_TEST(plots)
 }
 END_TEST
 
+/// What links do to each other is recorded of every link, after the points: the upper box is lifted by its weight, which the lower
+/// one bears.
+START_TEST(links)
+{
+    enum { CORNERS = 16, WIDTH = EACH * (CORNERS + 3) };
+    spit("stack.yaml", "catena: 1\nground: true\ncontact: {between: all}\nintegrator: {method: collocation, order: 2, dt: 0.01}\n"
+                       "duration: 2\nlinks:\n"
+                       "  - {name: low, position: [0, 0, 0.05], joint: free, mass: 2, shapes: [{type: box, size: [0.2, 0.2, 0.1]}]}\n"
+                       "  - {name: mark, parent: low, joint: fixed, mass: 0}\n"
+                       "  - {name: top, position: [0, 0, 0.15], joint: free, mass: 3, shapes: [{type: box, size: [0.2, 0.2, 0.1]}]}\n");
+    EXPECT(0, "", "run", "stack.yaml", "-q", "--out", "a.h5", "--every", "10");
+    EXPECT(0, "", "run", "stack.yaml", "-q", "--out", "a.csv", "--every", "10");
+    size_t count;
+    double *const x = numbers("a.h5", "contacts", &count), *const surface = numbers("a.h5", "model/contact_surface", NULL);
+    ck_assert_uint_eq(count, 21 * WIDTH);
+    for (int k = 0; k < CORNERS + 3; k++) ck_assert(surface[k] == (k < CORNERS ? 0 : -1));
+    const double *const low = x + 20 * WIDTH + EACH * CORNERS, *const mark = low + EACH, *const top = mark + EACH;
+    ck_assert_msg(fabs(top[5] - 3 * 9.81) < 1e-3 && fabs(low[5] + top[5]) < 1e-12, "%g and %g N", top[5], low[5]);
+    ck_assert(fabs(top[0]) < 1e-3 && fabs(top[2] - 0.1) < 1e-3 && top[6] > 0 && top[6] < 1e-3 && top[7] == 1);
+    for (int k = 0; k < EACH; k++) ck_assert(mark[k] == 0);
+    free(x), free(surface);
+    char *const text = slurp("a.csv", NULL);
+    ck_assert(strstr(text, ",contact.low.links.x,") && strstr(text, ",contact.top.links.tz\n"));
+    free(text);
+    EXPECT(0, "identical: 1 world", "replay", "a.h5", "--verify");
+    EXPECT(0, "", "run", "stack.yaml", "-q", "--out", "b.h5", "--every", "10", "--engine", "scalar");
+    EXPECT(0, "", "diff", "a.h5", "b.h5");
+    spoil("b.h5", "contacts", 20 * WIDTH + EACH * (CORNERS + 2) + 5);
+    EXPECT(1, "contact.top.links.fz", "diff", "a.h5", "b.h5");
+    EXPECT(0, "", "rollout", "stack.yaml", "-q", "--worlds", "5", "--steps", "40", "--stride", "4", "--keep", "q,contacts", "--out", "r.h5");
+    EXPECT(0, "identical: 5 worlds", "replay", "r.h5", "--verify", "--threads", "2");
+    EXPECT(0, "contacts      4 of 16 points touch the ground", "run", "stack.yaml");
+    setenv("PATH", "/nonexistent", 1);
+    EXPECT(1, "gnuplot", "plot", "a.h5", "--y", "contact.top.links.fz,normal", "--out", "a.png");
+    char *const script = slurp("a.png.gnuplot", NULL);
+    ck_assert(strstr(script, "contact.top.links.fz") && strstr(script, "29.4") && strstr(script, "49.0"));
+    free(script);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *const s = suite_create("cli_contacts");
@@ -188,6 +228,7 @@ static Suite *suite(void)
     tcase_add_test(t, csv);
     tcase_add_test(t, summary);
     tcase_add_test(t, plots);
+    tcase_add_test(t, links);
     suite_add_tcase(s, t);
     return s;
 }

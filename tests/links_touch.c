@@ -144,6 +144,30 @@ START_TEST(a_stack_bears_its_weight)
         above += weight;
     }
     ck_assert_msg(fabs(lifts[0] + above) < 1e-3 * above, "box 0 bears %g N, not %g N", -lifts[0], above);
+    // the same by links: forces, and their torques about where they act
+    const int points = ctn_model_ncontact(m);
+    ck_assert_int_eq(points, 8 * BOXES + BOXES);
+    double(*const felt)[CTN_CONTACT_NUMBERS] = malloc((size_t)points * sizeof *felt);
+    ck_assert_int_eq(ctn_batch_contacts(b, felt[0], &err), CTN_OK);
+    for (int l = 0; l < BOXES; l++) {
+        ctn_contact_point at;
+        ck_assert(ctn_model_contact(m, 8 * BOXES + l, &at) && at.link == l && at.surface == CTN_SURFACE_LINKS);
+        const double *const x = felt[8 * BOXES + l];
+        double f[3] = {0, 0, 0}, torque[3] = {0, 0, 0}, deepest = 0;
+        for (int k = 0; k < count; k++) {
+            const double sign = list[k].link_a == l ? 1 : list[k].link_b == l ? -1 : 0, *const g = list[k].force;
+            double arm[3];
+            for (int i = 0; i < 3; i++) f[i] += sign * g[i], arm[i] = list[k].point[i] - x[i];
+            for (int i = 0; i < 3; i++)
+                torque[i] += sign * (arm[(i + 1) % 3] * g[(i + 2) % 3] - arm[(i + 2) % 3] * g[(i + 1) % 3]);
+            if (sign != 0) deepest = fmax(deepest, list[k].depth);
+        }
+        for (int i = 0; i < 3; i++)
+            ck_assert_msg(fabs(x[3 + i] - f[i]) < 1e-9 && fabs(x[8 + i] - torque[i]) < 1e-9, "link %d: %g N, %g N m; not %g, %g", l,
+                          x[3 + i], x[8 + i], f[i], torque[i]);
+        ck_assert(x[6] == deepest && x[7] == CTN_STICKS && fabs(x[0]) < 0.05 && fabs(x[1]) < 0.05);
+    }
+    free(felt);
     ctn_batch_free(b), ctn_model_free(m);
 }
 END_TEST

@@ -193,6 +193,12 @@ static void sensor_partners(const ctn_model *a, const ctn_model *b, int *partner
     }
 }
 
+/// Whether a contact point is of a link, and where links touch each other of the same one of the two ways.
+static bool is_twin(const ctn_contact_point *p, const ctn_contact_point *q, int link)
+{
+    return q->link == link && (p->surface == CTN_SURFACE_LINKS) == (q->surface == CTN_SURFACE_LINKS);
+}
+
 /// Those of contact points: the points of the link of that name, one after another.
 static void contact_partners(const diff *d, int *partner)
 {
@@ -200,11 +206,11 @@ static void contact_partners(const diff *d, int *partner)
     ctn_contact_point p, q;
     for (int k = 0, before = 0; ctn_model_contact(a, k, &p); k++) {
         ctn_contact_point last;
-        before = k && ctn_model_contact(a, k - 1, &last) && last.link == p.link ? before + 1 : 0;
+        before = k && ctn_model_contact(a, k - 1, &last) && is_twin(&p, &last, p.link) ? before + 1 : 0;
         const int found = find_link(b, ctn_model_link(a, p.link)->name, p.link);
         int twin = 0;
-        while (ctn_model_contact(b, twin, &q) && q.link != found) twin++;
-        const bool alike = found >= 0 && ctn_model_contact(b, twin + before, &q) && q.link == found;
+        while (ctn_model_contact(b, twin, &q) && !is_twin(&p, &q, found)) twin++;
+        const bool alike = found >= 0 && ctn_model_contact(b, twin + before, &q) && is_twin(&p, &q, found);
         for (int i = 0; i < CTN_CONTACT_NUMBERS; i++)
             partner[k * CTN_CONTACT_NUMBERS + i] = alike ? (twin + before) * CTN_CONTACT_NUMBERS + i : -1;
     }

@@ -4,6 +4,7 @@
 #include "cli/commands/run.h"
 #include "sim/base/config.h"
 #include "sim/base/status.h"
+#include "sim/model/model.h"
 
 #include <catena/between.h>
 #include <catena/contact.h>
@@ -25,7 +26,7 @@ static ctn_step_stats all_worlds(const run *r)
     return sum;
 }
 
-static int contact_points(const run *r) { return r->s.cfg.worlds * ctn_model_ncontact(r->s.model); }
+static int contact_points(const run *r) { return r->s.cfg.worlds * r->s.model->ncontact; }
 
 static bool solves(const run *r) { return ctn_method_is_implicit(r->s.cfg.method); }
 
@@ -235,7 +236,7 @@ int print_json_summary(const run *r)
             add_state(one, r, w);
             add_energy(one, &r->total[w]);
             add_statistics(one, &r->total[w]);
-            add_contacts(one, &r->total[w], ctn_model_ncontact(r->s.model));
+            add_contacts(one, &r->total[w], r->s.model->ncontact);
         }
     }
     json_lines(root, "warnings", ctn_scene_warnings(r->s.scene));

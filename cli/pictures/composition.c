@@ -129,7 +129,7 @@ static int open_contacts(composition *c)
 {
     frames *const f = c->of;
     if (!(c->extras.what & SHOW_CONTACTS)) return EXIT_OK;
-    if (!ctn_model_ncontact(f->s.model)) return usage_error("--show: contacts: nothing touches a `ground` in %s", f->s.path);
+    if (!ctn_model_ncontact(f->s.model)) return usage_error("--show: contacts: nothing touches a `ground`, nor another link, in %s", f->s.path);
     if (!frames_touch(f)) return usage_error("--show: contacts: %s has none; make it with --keep q,v,contacts", f->s.path);
     c->contacts = calloc((size_t)f->worlds * contact_numbers(c), sizeof *c->contacts);
     return c->contacts ? EXIT_OK : run_error("not enough memory");

@@ -3,6 +3,7 @@
 
 #include "cli/base/message.h"
 #include "sim/base/step_stats.h"
+#include "sim/model/model.h"
 #include "sim/record/record.h"
 #include "sim/base/suggest.h"
 
@@ -114,7 +115,7 @@ static int find_member(timeline *t, const char *name, series_list *found)
     one.unit = m->unit, one.set = m->name, one.whole = m->type != MEMBER_REAL;
     if (timeline_has(t, m->name)) return added(add(found, one));
     if (m >= record_members + RECORD_MEMBERS - CONTACT_STATS) {
-        if (!ctn_model_ncontact(t->model)) return no_contacts(t, name);
+        if (!t->model->ncontact) return no_contacts(t, name);
         if (t->from.rollout && strcmp(stem, "corrections") != 0) return -1;  // of what it keeps of contacts
     }
     if (!strncmp(m->name, "energy/", 7)) return -1;
@@ -254,6 +255,7 @@ static int find_contacts(timeline *t, const char *name, series_list *found)
     int status;
     for (int k = 0; k < OF_CONTACTS; k++) {
         if (!begins_with(name, of_contacts[k].name, &part)) continue;
+        if (!t->model->ncontact) return no_contacts(t, name);
         series one = {.kind = SERIES_CONTACTS, .of = (contact_series)k, .entry = -1, .unit = of_contacts[k].unit};
         one.whole = k >= CONTACTS_TOUCHING;
         if (*part && (one.entry = ctn_model_find(t->model, part)) < 0) return -1;
@@ -261,7 +263,7 @@ static int find_contacts(timeline *t, const char *name, series_list *found)
         bool some = !*part;
         for (int i = 0; i < ctn_model_ncontact(t->model) && !some; i++) {
             ctn_contact_point point;
-            some = ctn_model_contact(t->model, i, &point) && point.link == one.entry;
+            some = ctn_model_contact(t->model, i, &point) && point.link == one.entry && point.surface != CTN_SURFACE_LINKS;
         }
         if (!some) return usage_error("%s: '%s': this link has no contact points", t->from.path, name);
         snprintf(one.name, sizeof one.name, "%s", name);

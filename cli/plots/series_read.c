@@ -15,7 +15,7 @@ enum { PIECE = 64 };  // states at a time
 static size_t nq_of(const timeline *t) { return (size_t)ctn_model_nq(t->model); }
 static size_t nv_of(const timeline *t) { return (size_t)ctn_model_nv(t->model); }
 
-static size_t contact_numbers(const timeline *t) { return (size_t)t->model->ncontact * CTN_CONTACT_NUMBERS; }
+static size_t contact_numbers(const timeline *t) { return (size_t)ctn_model_ncontact(t->model) * CTN_CONTACT_NUMBERS; }
 
 size_t series_width(const timeline *t, const series *s)
 {
@@ -45,7 +45,7 @@ static void compute_positions(timeline *t, const series *s, int count, const dou
     for (size_t k = 0; k < (size_t)count; k++) x[k] = p[3 * (k * nlink + (size_t)s->entry) + (size_t)s->axis];
 }
 
-/// What is asked for of the contact points of a world, which feel x [ncontact][CTN_CONTACT_NUMBERS].
+/// What is asked for of the contact points of a world, which feel x [ncontact][CTN_CONTACT_NUMBERS]: of those on surfaces.
 static double contacts_sum(const timeline *t, const series *s, const double *x)
 {
     double sum = s->of == CONTACTS_DEPTH ? -INFINITY : 0;

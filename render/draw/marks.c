@@ -382,7 +382,8 @@ bool marks_contacts(const marks *m, const double *R, const double *p, const doub
         double at[3], end[3];
         if (c->at.surface && !touch) continue;  // the point is there once already, or above nothing
         rotated(R + 9 * (size_t)c->at.link, c->at.point, at);
-        for (int i = 0; i < 3; i++) {
+        if (c->at.surface == CTN_SURFACE_LINKS) memcpy(at, x, sizeof at);
+        for (int i = 0; i < 3 && c->at.surface != CTN_SURFACE_LINKS; i++) {
             // of what is not the ground about where the force comes from
             const double n = c->at.surface ? force[i] / fmax(vector_length(force), 1e-300) : m->normal[i];
             at[i] += p[3 * (size_t)c->at.link + (size_t)i] - c->at.radius * n;

@@ -51,7 +51,8 @@ void marks_note(marks *m, int world, double t, const double *R, const double *p,
 bool marks_place(const marks *m, int world, double t, const double *R, const double *p, const double *com, unsigned show,
                  const float *trail, line_list *lines, label_list *labels);
 
-/// Puts the contact points of a world into lines, where links at R, p have them, and the force on each as an arrow: contacts
+/// Puts the contact points of a world into lines, where links at R, p have them, and the force on each as an arrow, and what links do to
+/// each other where they do it: contacts
 /// [ncontact][CTN_CONTACT_NUMBERS] (catena/contact.h). The weight of its tree is as long as half the radius of the extent. What
 /// sticks is green, what slides red; what feels nothing is a small grey point. False: no memory.
 bool marks_contacts(const marks *m, const double *R, const double *p, const double *contacts, line_list *lines);

@@ -170,20 +170,15 @@ bool film_view_create(const film *f, player_view *view)
 static ctn_status feel(film *f, int64_t k, player_view *view, ctn_error *err)
 {
     const size_t width = contact_numbers(f);
-    player_run *const r = &view->run[0];
     if (!f->contacts || !width) return free(view->contacts), view->contacts = NULL, CTN_OK;
     const ctn_status status = f->felt == k ? CTN_OK : recorded_states_contacts(&f->states, k, f->contacts, err);
     f->felt = status == CTN_OK ? k : -1;
-    r->sticking = r->sliding = 0;
-    for (size_t w = 0; w < f->worlds && status == CTN_OK; w++) {
+    if (status != CTN_OK) return status;
+    for (size_t w = 0; w < f->worlds; w++) {
         double *const to = view->contacts + w * width;
         memcpy(to, f->contacts + f->shown[w] * width, width * sizeof *to);
-        for (size_t i = 0; i < width; i += CTN_CONTACT_NUMBERS) {
-            r->sticking += to[i + 7] == CTN_STICKS, r->sliding += to[i + 7] == CTN_SLIDES;
-            r->depth = w || i ? fmax(r->depth, to[i + 6]) : to[i + 6];
-        }
     }
-    r->touching = r->sticking + r->sliding;
+    player_count_contacts(&view->run[0], f->model, f->worlds, view->contacts);
     return status;
 }
 

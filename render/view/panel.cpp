@@ -234,9 +234,10 @@ static void draw_plots(const panel_state *s)
         if (s->view->contacts) {
             char depth[QUANTITY_WORDS];
             quantity_words(fabs(r->depth), "m", depth);
-            ImGui::TextWrapped("%d of %d contact points touch, %d stick%s, %d slide%s; %s %s", r->touching,
+            ImGui::TextWrapped("%d of %d contact points touch, %d stick%s, %d slide%s", r->touching,
                                s->worlds * ctn_model_ncontact(s->model), r->sticking, r->sticking == 1 ? "s" : "", r->sliding,
-                               r->sliding == 1 ? "s" : "", depth, r->depth < 0 ? "above the ground" : "deep");
+                               r->sliding == 1 ? "s" : "");
+            if (r->depth > -INFINITY) ImGui::Text("%s %s", depth, r->depth < 0 ? "above the ground" : "deep");
         }
         if (!s->recorded && r->lanes) ImGui::Text("along the links, in %d lanes", r->lanes);
         ImGui::PopID();

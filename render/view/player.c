@@ -77,20 +77,28 @@ static double earliest(const player *p)
     return t;
 }
 
+void player_count_contacts(player_run *run, const ctn_model *model, size_t worlds, const double *contacts)
+{
+    const int points = ctn_model_ncontact(model);
+    run->sticking = run->sliding = 0, run->depth = -INFINITY;
+    for (size_t w = 0; w < worlds; w++)
+        for (int k = 0; k < points; k++) {
+            const double *const x = contacts + (w * (size_t)points + (size_t)k) * CTN_CONTACT_NUMBERS;
+            ctn_contact_point at = {.surface = 0};
+            if (x[7] == CTN_APART && ctn_model_contact(model, k, &at) && at.surface == CTN_SURFACE_LINKS) continue;
+            run->sticking += x[7] == CTN_STICKS, run->sliding += x[7] == CTN_SLIDES, run->depth = fmax(run->depth, x[6]);
+        }
+    run->touching = run->sticking + run->sliding;
+}
+
 /// What the contact points of a run feel now.
 static void feel(run *r)
 {
     const ctn_model *const m = ctn_batch_model(r->batch);
-    const size_t points = (size_t)ctn_batch_configuration(r->batch)->worlds * (size_t)ctn_model_ncontact(m);
-    player_run *const a = &r->about;
-    a->touching = a->sticking = a->sliding = 0;
-    if (!points || ctn_batch_contacts(r->batch, r->contacts, NULL) != CTN_OK) return;
-    for (size_t k = 0; k < points; k++) {
-        const double *const x = r->contacts + k * CTN_CONTACT_NUMBERS;
-        a->sticking += x[7] == CTN_STICKS, a->sliding += x[7] == CTN_SLIDES;
-        a->depth = k ? fmax(a->depth, x[6]) : x[6];
-    }
-    a->touching = a->sticking + a->sliding;
+    const size_t worlds = (size_t)ctn_batch_configuration(r->batch)->worlds;
+    r->about.touching = r->about.sticking = r->about.sliding = 0;
+    if (!ctn_model_ncontact(m) || ctn_batch_contacts(r->batch, r->contacts, NULL) != CTN_OK) return;
+    player_count_contacts(&r->about, m, worlds, r->contacts);
 }
 
 // ---- the beginning of a run

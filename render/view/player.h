@@ -35,6 +35,10 @@ typedef struct player_run {
     float plot_real_time[PLAYER_PLOT];
 } player_run;
 
+/// Counts what contact points feel [worlds][ncontact][CTN_CONTACT_NUMBERS]: touching, sticking, sliding, depth of `run`. Of what links do to
+/// each other those that are touched count.
+void player_count_contacts(player_run *run, const ctn_model *model, size_t worlds, const double *contacts);
+
 /// What there is to see at one moment.
 typedef struct player_view {
     double time;         // s, of the states

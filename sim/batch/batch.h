@@ -117,6 +117,10 @@ void batch_device_force(ctn_batch *batch, const double *tau);
 /// Into `device_stats`, with frozen_time as the part of the step that was completed; all of them, or what clocks need.
 ctn_status batch_device_run(ctn_batch *batch, const ctn_run *run, bool all, ctn_error *err);
 
+/// Adds to `values`, whose first world's numbers of links begin there and are 0, what other links do to each (ctn_batch_contacts), of
+/// all worlds: sim/batch/batch_between.c. CTN_NO_MEMORY.
+ctn_status batch_add_met_links(ctn_batch *batch, double *values, ctn_error *err);
+
 /// What follows is for batches along the links (sim/batch/batch_along.c). What a configuration comes to for a model; whether it
 /// can; memory (false: none, or see `err`), for the batch's configuration on an engine's lanes or a device.
 ctn_parallel batch_parallel(const ctn_model *m, const ctn_batch_config *cfg);

@@ -80,29 +80,109 @@ static ctn_link_touch touch_at(const ctn_model *m, int k, int slot, const rememb
     return t;
 }
 
+/// Where links of one world after another touch each other.
+typedef struct {
+    ctn_batch *batch;
+    ctn_dynamics *dyn;
+    double *R, *p;  // [nlink][9], [nlink][3]
+    remembered_between S;
+    int pair, slot;  // the next to look at
+} touch_walk;
+
+static void walk_close(touch_walk *t) { ctn_dynamics_free(t->dyn), free(t->R), free(t->S.flat), *t = (touch_walk){0}; }
+
+static ctn_status walk_open(touch_walk *t, ctn_batch *batch, ctn_error *err)
+{
+    const ctn_model *const m = batch->model;
+    *t = (touch_walk){.batch = batch, .dyn = ctn_dynamics_create(m, NULL, NULL), .R = malloc((12 * (size_t)m->nlink + 1) * sizeof *t->R)};
+    t->p = t->R ? t->R + 9 * (size_t)m->nlink : NULL;
+    if (t->dyn && t->R) return CTN_OK;
+    walk_close(t);
+    return fail(err, CTN_NO_MEMORY, "not enough memory for the touches of a world");
+}
+
+static ctn_status walk_to(touch_walk *t, int world, ctn_error *err)
+{
+    free(t->S.flat), t->S = (remembered_between){0};
+    if (!remember(t->batch, world, &t->S)) return fail(err, CTN_NO_MEMORY, "not enough memory for the touches of a world");
+    ctn_forward_kinematics(t->dyn, 1, t->S.flat, t->R, t->p);
+    t->pair = 0, t->slot = 0;
+    return CTN_OK;
+}
+
+/// The next place where they touch. False: there is none.
+static bool next_touch(touch_walk *t, ctn_link_touch *to)
+{
+    const ctn_model *const m = t->batch->model;
+    for (; t->pair < m->npair; t->pair++, t->slot = 0)
+        while (t->slot < m->touch_pairs[t->pair].slots) {
+            const int slot = m->touch_pairs[t->pair].slot + t->slot++;
+            if (!(t->S.element[slot] > 0)) continue;
+            *to = touch_at(m, t->pair, slot, &t->S, t->R, t->p);
+            return true;
+        }
+    return false;
+}
+
 ctn_status ctn_batch_touches(ctn_batch *batch, int world, ctn_link_touch *list, int room, int *count, ctn_error *err)
 {
     if (missing(__func__, "batch", batch, err) || missing(__func__, "count", count, err)) return CTN_BAD_ARGUMENT;
     if (room > 0 && missing(__func__, "list", list, err)) return CTN_BAD_ARGUMENT;
     if (world < 0 || world >= batch->cfg.worlds)
         return fail(err, CTN_BAD_ARGUMENT, "%s: world %d is not one of the batch's %d", __func__, world, batch->cfg.worlds);
-    const ctn_model *const m = batch->model;
+    touch_walk t;
+    ctn_link_touch one;
     *count = 0;
+    if (!batch->model->npair) return CTN_OK;
+    ctn_status status = walk_open(&t, batch, err);
+    if (status != CTN_OK) return status;
+    status = walk_to(&t, world, err);
+    for (; status == CTN_OK && next_touch(&t, &one); ++*count)
+        if (*count < room) list[*count] = one;
+    walk_close(&t);
+    return status;
+}
+
+/// Adds what a place does to one of its links to the sums x [CTN_CONTACT_NUMBERS] of that: end_sum makes the middle and the torque
+/// about it of the first moments of place and force about the world's origin. weight: what the places count together.
+static void add_touch(const ctn_link_touch *t, double sign, double *x, double *weight)
+{
+    const vec3 at = const3(t->point), f = scale(const3(t->force), sign);
+    const double much = root(dot(f, f)) + 1e-300;  // places without a force count alike
+    store3(x, add_scaled(const3(x), at, much)), store3(x + 3, add(const3(x + 3), f));
+    store3(x + 8, add(const3(x + 8), cross(at, f)));
+    x[6] = x[7] == CTN_APART ? t->depth : fmax(x[6], t->depth);
+    if (x[7] != CTN_STICKS) x[7] = t->touch;
+    *weight += much;
+}
+
+static void end_sum(double *x, double weight)
+{
+    if (x[7] == CTN_APART) return;
+    const vec3 at = scale(const3(x), 1 / weight);
+    store3(x, at), store3(x + 8, sub(const3(x + 8), cross(at, const3(x + 3))));
+}
+
+ctn_status batch_add_met_links(ctn_batch *batch, double *values, ctn_error *err)
+{
+    const ctn_model *const m = batch->model;
+    const size_t width = (size_t)ctn_model_ncontact(m) * CTN_CONTACT_NUMBERS;
     if (!m->npair) return CTN_OK;
-    remembered_between S = {0};
-    const size_t links = (size_t)m->nlink;
-    double *const R = malloc((12 * links + 1) * sizeof *R);
-    ctn_dynamics *const dyn = ctn_dynamics_create(m, NULL, NULL);
-    const bool made = R && dyn && remember(batch, world, &S);
-    const ctn_status status = made ? CTN_OK : fail(err, CTN_NO_MEMORY, "not enough memory for the touches of a world");
-    if (made) ctn_forward_kinematics(dyn, 1, S.flat, R, R + 9 * links);
-    for (int k = 0; k < m->npair && made; k++)
-        for (int slot = m->touch_pairs[k].slot; slot < m->touch_pairs[k].slot + m->touch_pairs[k].slots; slot++) {
-            if (!(S.element[slot] > 0)) continue;
-            if (*count < room) list[*count] = touch_at(m, k, slot, &S, R, R + 9 * links);
-            ++*count;
+    touch_walk t;
+    ctn_link_touch one;
+    double *const weight = malloc((size_t)m->nlink * sizeof *weight);
+    if (!weight) return fail(err, CTN_NO_MEMORY, "not enough memory for the contacts of %d links", m->nlink);
+    ctn_status status = walk_open(&t, batch, err);
+    for (int w = 0; w < batch->cfg.worlds && status == CTN_OK; w++, values += width) {
+        if ((status = walk_to(&t, w, err)) != CTN_OK) break;
+        for (int l = 0; l < m->nlink; l++) weight[l] = 0;
+        while (next_touch(&t, &one)) {
+            add_touch(&one, 1, values + one.link_a * CTN_CONTACT_NUMBERS, &weight[one.link_a]);
+            add_touch(&one, -1, values + one.link_b * CTN_CONTACT_NUMBERS, &weight[one.link_b]);
         }
-    ctn_dynamics_free(dyn), free(R), free(S.flat);
+        for (int l = 0; l < m->nlink; l++) end_sum(values + l * CTN_CONTACT_NUMBERS, weight[l]);
+    }
+    walk_close(&t), free(weight);
     return status;
 }
 

@@ -5,8 +5,9 @@
 
 #include <catena/contact.h>
 #include <stdlib.h>
+#include <string.h>
 
-int ctn_model_ncontact(const ctn_model *model) { return model ? model->ncontact : 0; }
+int ctn_model_ncontact(const ctn_model *model) { return model ? model->ncontact + model->nmet : 0; }
 
 const char *ctn_model_surface(const ctn_model *model, int surface)
 {
@@ -16,7 +17,11 @@ const char *ctn_model_surface(const ctn_model *model, int surface)
 
 bool ctn_model_contact(const ctn_model *model, int contact, ctn_contact_point *point)
 {
-    if (!model || !point || contact < 0 || contact >= model->ncontact) return false;
+    if (!model || !point || contact < 0 || contact >= ctn_model_ncontact(model)) return false;
+    if (contact >= model->ncontact) {
+        *point = (ctn_contact_point){.link = contact - model->ncontact, .surface = CTN_SURFACE_LINKS};
+        return true;
+    }
     for (const point_load *s = model->loads; s < model->loads + model->nload; s++) {
         if (!(s->flags & LOAD_TOUCHES) || s->contact != contact) continue;
         *point = (ctn_contact_point){
@@ -29,7 +34,7 @@ bool ctn_model_contact(const ctn_model *model, int contact, ctn_contact_point *p
 
 typedef struct {
     const ctn_batch *batch;
-    double *values;  // [worlds][ncontact][CTN_CONTACT_NUMBERS]
+    double *values;  // [worlds][ncontact][CTN_CONTACT_NUMBERS], of what touches surfaces
 } feeling;
 
 static double *values_of(const feeling *job, int world)
@@ -70,12 +75,25 @@ static ctn_status feel_there(const feeling *job, ctn_error *err)
     return status;
 }
 
+/// Makes room in each world's numbers for those of its links, all 0.
+static void make_room(const ctn_model *m, int worlds, double *values)
+{
+    const size_t points = (size_t)m->ncontact * CTN_CONTACT_NUMBERS, links = (size_t)m->nmet * CTN_CONTACT_NUMBERS;
+    for (size_t w = (size_t)worlds; w-- > 0;) {
+        double *const to = values + w * (points + links);
+        memmove(to, values + w * points, points * sizeof *to), memset(to + points, 0, links * sizeof *to);
+    }
+}
+
 ctn_status ctn_batch_contacts(ctn_batch *batch, double *values, ctn_error *err)
 {
     if (missing(__func__, "batch", batch, err) || missing(__func__, "values", values, err)) return CTN_BAD_ARGUMENT;
-    const feeling job = {batch, values};
-    if (!batch->model->ncontact) return CTN_OK;
-    if (batch->device) return feel_there(&job, err);
-    pool_run(batch->pool, batch->blocks, feel_block, &(feeling){batch, values});
-    return CTN_OK;
+    feeling job = {batch, values};
+    const ctn_model *const m = batch->model;
+    ctn_status status = CTN_OK;
+    if (m->ncontact && batch->device) status = feel_there(&job, err);
+    else if (m->ncontact) pool_run(batch->pool, batch->blocks, feel_block, &job);
+    if (status != CTN_OK || !m->nmet) return status;
+    make_room(m, batch->cfg.worlds, values);
+    return batch_add_met_links(batch, values + (size_t)m->ncontact * CTN_CONTACT_NUMBERS, err);
 }

@@ -389,10 +389,15 @@ static ctn_status check_explicit(const pairing *p, ctn_error *err)
     return CTN_OK;
 }
 
+int count_met_links(const ctn_scene *scene)
+{
+    return scene->contact.between == BETWEEN_WORLD && !scene->npair ? 0 : scene->nlink;
+}
+
 ctn_status compile_pairs(ctn_model *m, const ctn_scene *scene, ctn_error *err)
 {
     pairing p = {.m = m, .scene = scene};
-    if (scene->contact.between == BETWEEN_WORLD && !scene->npair) return CTN_OK;
+    if (!(m->nmet = count_met_links(scene))) return CTN_OK;
     p.weight = moving_weight(m);
     ctn_status status = find_candidates(&p) && sort_lists(&p) ? CTN_OK : CTN_NO_MEMORY;
     if (status == CTN_OK) status = check_explicit(&p, err);

@@ -10,6 +10,9 @@
 /// which err says nothing.
 ctn_status compile_pairs(ctn_model *m, const ctn_scene *scene, ctn_error *err);
 
+/// Of how many links it is told what other links do to them (ctn_batch_contacts): all where some may touch, else none.
+int count_met_links(const ctn_scene *scene);
+
 /// Makes loops, couplings, tendons and springs between links: bonds.c. What the scene does not say of b is as at the start. Errors as
 /// above, where a loop is open there.
 ctn_status compile_bonds(ctn_model *m, const ctn_scene *scene, ctn_error *err);

@@ -41,7 +41,7 @@ const record_member record_members[RECORD_MEMBERS] = {
     STEP_STATS(STAT)
 };
 
-int record_members_of(const ctn_model *model) { return RECORD_MEMBERS - (ctn_model_ncontact(model) ? 0 : CONTACT_STATS); }
+int record_members_of(const ctn_model *model) { return RECORD_MEMBERS - (model->ncontact ? 0 : CONTACT_STATS); }
 
 struct ctn_recorder {
     const record_format *format;
@@ -171,16 +171,19 @@ static bool sensors_number(const ctn_model *model, int entry, char *name, size_t
     return false;
 }
 
-/// Number `entry` of all contact points together: "contact.foot.0.fz" of the first one of the link 'foot'.
+/// Number `entry` of all contact points together: "contact.foot.0.fz" of the first one of the link 'foot', "contact.foot.links.fz" of
+/// what other links do to it.
 static bool contacts_number(const ctn_model *model, int entry, char *name, size_t size, const char **unit, int *link)
 {
     static const char *const parts[CTN_CONTACT_NUMBERS] = {"x", "y", "z", "fx", "fy", "fz", "depth", "touch", "tx", "ty", "tz"};
     const int point = entry / CTN_CONTACT_NUMBERS, part = entry % CTN_CONTACT_NUMBERS;
     ctn_contact_point at, before;
     int number = 0;
+    char which[16] = "links";
     if (!ctn_model_contact(model, point, &at)) return false;
     while (ctn_model_contact(model, point - number - 1, &before) && before.link == at.link) number++;
-    snprintf(name, size, "contact.%s.%d.%s", ctn_model_link(model, at.link)->name, number, parts[part]);
+    if (at.surface != CTN_SURFACE_LINKS) snprintf(which, sizeof which, "%d", number);
+    snprintf(name, size, "contact.%s.%s.%s", ctn_model_link(model, at.link)->name, which, parts[part]);
     *unit = part < 3 || part == 6 ? "m" : part < 6 ? "N" : part == 7 ? "1" : "N m", *link = at.link;
     return true;
 }

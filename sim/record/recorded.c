@@ -2,6 +2,7 @@
 #include "sim/record/recorded.h"
 
 #include "sim/base/config.h"
+#include "sim/model/between.h"
 #include "sim/model/contact_points.h"
 #include "sim/record/hdf5_open.h"
 #include "sim/base/printable.h"
@@ -271,7 +272,7 @@ static ctn_status check_states(recorded *r, unsigned keep, const int64_t *dims, 
         status = check_set(r, "pose", 2, dims, (int64_t)r->scene->nlink * POSE_NUMBERS, err);
     const int sensors = scene_sensor_numbers(r->scene);
     if (status == CTN_OK && keep & KEEP_SENSORS && sensors) status = check_set(r, "sensors", 2, dims, sensors, err);
-    const int64_t contacts = CTN_CONTACT_NUMBERS * (int64_t)count_contacts(r->scene);
+    const int64_t contacts = CTN_CONTACT_NUMBERS * ((int64_t)count_contacts(r->scene) + count_met_links(r->scene));
     if (status == CTN_OK && keep & KEEP_CONTACTS && contacts && (r->rollout || has_set(r, "contacts")))
         status = check_set(r, "contacts", 2, dims, contacts, err);
     return status;

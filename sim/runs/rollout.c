@@ -207,7 +207,7 @@ static ctn_status open_blocks(rollout *r, ctn_error *err)
         return fail(err, CTN_BAD_CONFIG, "--keep: the scene has no sensors; give it `sensors`, or leave sensors out");
     if (b->keep & KEEP_CONTACTS && !ctn_model_ncontact(b->model))
         return fail(err, CTN_BAD_CONFIG,
-                    "--keep: the scene has no contact points; give it a `ground` and links that touch it, or leave contacts out");
+                    "--keep: the scene has no contact points; give it a `ground` and links that touch it, or let links touch each other, or leave contacts out");
     if ((status = open_inputs(r, err)) != CTN_OK) return status;
     const int count = r->ranks->count;
     if (count > b->all)
