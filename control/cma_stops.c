@@ -112,7 +112,7 @@ ctn_cma_stop cma_stops_judge(ctn_cma *c)
 {
     const cma_numbers *const s = &c->s;
     const ctn_cma_config *const cfg = &c->cfg;
-    if (s->has_best && s->best <= cfg->target) return CTN_CMA_TARGET;
+    if (s->has_best && cfg->target > -INFINITY && s->best <= cfg->target) return CTN_CMA_TARGET;
     if (s->evaluations >= cfg->max_evaluations) return CTN_CMA_MAX_EVALUATIONS;
     if (!cfg->stop_at_tolerances) return CTN_CMA_RUNS;
 

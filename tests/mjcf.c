@@ -784,9 +784,10 @@ START_TEST(bits_of_pairs)
 }
 END_TEST
 
-#define TWO                                                                                                                      \
+#define TWO_WITH(in_b)                                                                                                                      \
     "<body name='a' pos='0 0 1'><joint name='p' axis='0 1 0' pos='0.1 0 0' ref='20'/><geom name='g' size='0.1'/></body>"           \
-    "<body name='b' pos='1 0 1' euler='0 0 90'><joint name='q' type='slide' axis='0 0 1' ref='0.5'/><geom name='h' size='0.1'/></body>"
+    "<body name='b' pos='1 0 1' euler='0 0 90'><joint name='q' type='slide' axis='0 0 1' ref='0.5'/><geom name='h' size='0.1'/>" in_b "</body>"
+#define TWO TWO_WITH("")
 
 /// The place in the world of a bond's point on a link (-1: the world).
 static void place_of(const ctn_model *m, int link, const double *at, double *x)
@@ -816,13 +817,19 @@ START_TEST(equalities)
         {"<connect body1='b' anchor='0.5 0 0'/>", BOND_POINT, {1, 0.5, 1}, true},
         {"<connect body1='world' body2='b' anchor='0.5 0 0'/>", BOND_POINT, {0.5, 0, 0}, true},
         {"<weld body1='a' body2='b' anchor='0.5 0 0'/>", BOND_WELD, {1, 0.5, 1}, true},
-        {"<weld body1='a' body2='b' anchor='0.5 0 0' relpose='1 0 0 0.7071067811865476 0 0 0.7071067811865476'/>", BOND_WELD, {1, 0.5, 1}, true},
+        {"<weld body1='a' body2='b' anchor='0.5 0 0' relpose='1 0.5 0 0.7071067811865476 0 0 0.7071067811865476'/>", BOND_WELD, {1, 0.5, 1}, true},
+        {"<connect site1='post' site2='end'/>", BOND_POINT, {1, 0.5, 1}, true},
+        {"<connect site1='end' site2='post'/>", BOND_POINT, {1, 0.5, 1}, true},
+        {"<weld site1='post' site2='end'/>", BOND_WELD, {1, 0.5, 1}, true},
         {"<weld body1='a'/>", BOND_WELD, {0, 0, 0}, true},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         char text[1000];
         double x[3], y[3];
-        snprintf(text, sizeof text, "<mujoco><worldbody>" TWO "</worldbody><equality>%s</equality></mujoco>", cases[k].text);
+        const bool sites = strstr(cases[k].text, "site1");
+        snprintf(text, sizeof text, "<mujoco><worldbody>" TWO_WITH("%s") "%s</worldbody><equality>%s</equality></mujoco>",
+                 sites ? "<site name='end' pos='0.5 0 0' euler='0 0 -90'/>" : "", sites ? "<site name='post' pos='1 0.5 1'/>" : "",
+                 cases[k].text);
         ctn_scene *const s = read_mjcf(text);
         ctn_error err = {0};
         ctn_model *const m = ctn_model_create(s, &err);

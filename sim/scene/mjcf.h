@@ -273,6 +273,9 @@ typedef struct mjcf_place {
 /// The place of a site by its name; else why there is none. After all links have been told. mjcf_sensor.c
 const char *mjcf_find_site(mjcf *m, const char *name, mjcf_place *to);
 
+/// The same of a site that may be on the world, too, with its body (0: that); to->link is NULL then.
+const char *mjcf_find_any_site(mjcf *m, const char *name, mjcf_place *to, int *body);
+
 /// `motors:` of <actuator>: mjcf_actuator.c. After all joints have been told.
 void mjcf_tell_actuators(mjcf *m);
 

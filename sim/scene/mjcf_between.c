@@ -118,9 +118,8 @@ static const char *find_sides(mjcf *m, mjcf_item of, int body[2], mjcf_place at[
     *sites = site[0] && site[1];
     for (int k = 0; k < 2; k++) {
         if (*sites) {
-            const char *const why = mjcf_find_site(m, site[k], &at[k]);
+            const char *const why = mjcf_find_any_site(m, site[k], &at[k], &body[k]);
             if (why) return why;
-            body[k] = body_called(m, at[k].link);
             continue;
         }
         const char *const name = mjcf_value(m, of, k ? "body2" : "body1");
@@ -167,7 +166,7 @@ static void tell_connect(mjcf *m, mjcf_item of, opened *list)
     const bool swap = !body[0];  // the world is b
     open_entry(m, list, place);
     say_sides(m, of, "point", body[swap], body[!swap]);
-    if (sites) say_numbers(m->r, "at_a", at[0].at.p, 3, place), say_numbers(m->r, "at_b", at[1].at.p, 3, place);
+    if (sites) say_numbers(m->r, "at_a", at[swap].at.p, 3, place), say_numbers(m->r, "at_b", at[!swap].at.p, 3, place);
     else say_point(m, swap ? "at_b" : "at_a", body[0], anchor, place);  // of the other one it is the point that is there
     say_close(m->r);
 }
@@ -196,10 +195,8 @@ static void tell_weld(mjcf *m, mjcf_item of, opened *list)
     if (sites || given) {
         mjcf_pose a = at[0].at, b = at[1].at, turn;
         if (given) {
-            double x[3];
-            rotate(relative + 3, anchor, x);
-            for (int k = 0; k < 3; k++) {
-                a.p[k] = relative[k] + x[k] - (body[0] ? m->bodies[body[0]].origin[k] : 0);
+            for (int k = 0; k < 3; k++) {  // the place in `relpose` is that of the anchor
+                a.p[k] = relative[k] - (body[0] ? m->bodies[body[0]].origin[k] : 0);
                 b.p[k] = anchor[k] - (body[1] ? m->bodies[body[1]].origin[k] : 0);
             }
             memcpy(turn.q, relative + 3, sizeof turn.q);  // of the second in the first

@@ -53,7 +53,7 @@ static const char *on_body(const mjcf *m, int body, const mjcf_pose *in_body, mj
     return NULL;
 }
 
-const char *mjcf_find_site(mjcf *m, const char *name, mjcf_place *to)
+const char *mjcf_find_any_site(mjcf *m, const char *name, mjcf_place *to, int *body)
 {
     for (int i = 0; name && i < m->nsite; i++) {
         mjcf_site *const s = &m->sites[i];
@@ -63,9 +63,19 @@ const char *mjcf_find_site(mjcf *m, const char *name, mjcf_place *to)
         if (!mjcf_read_pose(m, s->item, &own)) return "its site cannot be read";
         xml_use_all(s->item.element);
         own = mjcf_at(&m->scopes[s->scope].pose, &own);
-        return on_body(m, m->scopes[s->scope].body, &own, to);
+        *body = m->scopes[s->scope].body;
+        if (*body) return on_body(m, *body, &own, to);
+        *to = (mjcf_place){.at = own};
+        return NULL;
     }
     return "there is no such site";
+}
+
+const char *mjcf_find_site(mjcf *m, const char *name, mjcf_place *to)
+{
+    int body;
+    const char *const why = mjcf_find_any_site(m, name, to, &body);
+    return why || body ? why : "it is on the world";
 }
 
 /// A site that is a ball, within which contact points are felt.
