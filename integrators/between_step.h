@@ -25,20 +25,26 @@
 #include "integrators/force_unit.h"
 #include "integrators/joint_matrix.h"
 #include "integrators/newton_sweep.h"
+#include "integrators/pair_sweep.h"
 #include "integrators/pair_terms.h"
 
 enum { INNER_STEPS = 40, SLOPES = 24 };
 
 // ---- the iterate
 
-/// The solve begins in the lanes `where`, of which W->in.x is the first guess.
-KERNEL void begin_between(const lane_model *m, solve *W, mask where)
+/// Bodies at W->in.x.
+KERNEL void place_bodies(const lane_model *m, solve *W)
 {
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         BY_FORM(b, f, place_body(b, f, W, i))
     }
     W->stands = false;
+}
+
+/// The solve begins in the lanes `where`, of which W->in.x is the first guess, with bodies there.
+KERNEL void begin_between(const lane_model *m, solve *W, mask where)
+{
     for (int e = 0; e < m->nrow; e++) W->between.force[e] = sel(where, W->bond[e], W->between.force[e]);
     if (m->npair) begin_touches(m, W, where);
 }

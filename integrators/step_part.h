@@ -182,6 +182,23 @@ FN void guess_part(const lane_model *m, const position_state *S, ladder_work *P,
     else predict_step(m, S, &P->one, rest, where);
 }
 
+/// What acts between bodies begins at the first guess in the lanes `where`, or where pairs first touch on the way there, if they would
+/// go through each other.
+KERNEL void guess_between(const lane_model *m, const position_state *S, position_work *P, mask where)
+{
+    place_bodies(m, &P->W);
+    if (m->npair) {
+        const real share = share_before_passing(m, &P->W, where, false);
+        const mask passes = lt(share, rset(1));
+        if (any_of(passes)) {
+            rest_at(m, S->q, passes, P->x, P->u, P->base, P->base_u);
+            move_iterate(m, P, share, passes);
+            place_bodies(m, &P->W);
+        }
+    }
+    begin_between(m, &P->W, where);
+}
+
 /// After alpha has failed, its rates may be off by whole turns: order 2 begins at rest. Wheels that roll would slide then.
 FN void begin_at_rest(const lane_model *m, position_state *S, mask where)
 {
@@ -202,7 +219,7 @@ KERNEL mask solve_newton(const lane_model *m, const ctn_batch_config *cfg, const
 {
     newton_progress N = no_newton();
     guess_part(m, S, P, not_(none_of()), active);
-    if (joins(m) && !P->part.table) begin_between(m, &P->one.W, active);
+    if (joins(m) && !P->part.table) guess_between(m, S, &P->one, active);
     begin_newton(&N, active);
     while (any_of(N.running) && !asked_to_end(count->interrupt)) pass_part(m, cfg, &N, P, count);
     count->iterations = count->iterations + N.iterations;
@@ -434,6 +451,9 @@ KERNEL mask accept_part(const lane_model *m, const ctn_batch_config *cfg, const 
     if (!any_of(either(ok, *far))) return ok;
     if (m->npair && (t || P->part.alpha)) {
         for (int i = 0; i < m->nbody && t; i++) P->one.W.now[i] = P->more.W.body[i * t->stages + last].T;
+        for (int i = 0; i < m->nbody && t; i++) P->one.W.body[i].dp = P->more.W.body[i * t->stages + last].dp;
+        if (t) find_origins(m, S->q, P->one.W.start, P->one.W.p);
+        ok = both(ok, le(rset(1), share_before_passing(m, &P->one.W, ok, false)));
         ok = both(ok, not_(leaves_to_order2(m, P->one.W.now, t ? P->more.x + last * m->nq : P->one.x, P->p, NULL)));
     }
     const bool law = carries_energy(m, cfg);
@@ -454,6 +474,10 @@ KERNEL mask accept_part(const lane_model *m, const ctn_batch_config *cfg, const 
         if (!cfg->adaptive) ok = both(ok, either(keeps_most(m, P->kept), le(P->one.W.in.h, rset(1. / MOST_HELD) * m->dt)));
     }
     if (law && (t || P->part.alpha)) return both(ok, keeps_law(m, P, S, cfg->tolerance));
+    if (m->npair && !t && !P->part.alpha) {
+        const mask through = lt(share_before_passing(m, &P->one.W, ok, true), rset(1));
+        ok = both(ok, either(not_(through), le(P->one.W.in.h, rset(1. / MOST_SWEPT) * m->dt)));
+    }
     if (joins(m) && !t && !P->part.alpha) ok = both(ok, either(holds_back(m, S, P), le(P->one.W.in.h, rset(1. / MOST_HELD) * m->dt)));
     // what touches is held to its energy (hold_energy.h)
     const bool couples = law && goes_by_couples(m, cfg) && P->one.W.turn.mode == FRAMED && !m->ncontact;

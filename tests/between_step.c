@@ -144,7 +144,7 @@ static void open_fixture(fixture *f, uint64_t seed, const random_options *o, dou
     for (int k = 0; k < m->nv; k++)
         P->u[k] = P->base_u[k] = 0, P->d[k] = reach * h * f->S.v[k] + rng_uniform(&r, -0.1, 0.1) * reach;
     move_iterate(m, P, 1, true);
-    begin_between(m, &P->W, true);
+    place_bodies(m, &P->W), begin_between(m, &P->W, true);
     for (int k = 0; k < P->W.between.touches; k++) {  // some stick, some slide
         pair_touch *const t = &P->W.between.touch[k];
         t->lag = k % 3 ? rng_uniform(&r, 0, 20) : 0;
