@@ -343,7 +343,7 @@ START_TEST(contacts)
     ck_assert(r > 0);
     free(plain), free(shown), free(played);
     o = catena("render", source("scenes/chain10.yaml"), "--from", "0", "--show", "contacts", "--out", "a.png");
-    ck_assert_msg(o.status == 2 && strstr(o.err, "--show: contacts: nothing touches a `ground` in "), "%s", o.err);
+    ck_assert_msg(o.status == 2 && strstr(o.err, "--show: contacts: nothing touches a `ground`, nor another link, in "), "%s", o.err);
     outcome_free(&o);
     o = catena("rollout", scene, "--worlds", "2", "--steps", "5", "--out", "w.h5", "-q");
     outcome_free(&o);
