@@ -147,6 +147,19 @@ FN cross_block scaled_cross(cross_block G, real s)
     G.ww = mat3_scale(G.ww, s), G.wv = mat3_scale(G.wv, s), G.vw = mat3_scale(G.vw, s), G.vv = mat3_scale(G.vv, s);
     return G;
 }
+FN mat3 sel_mat3(mask where, mat3 A, mat3 B)
+{
+    mat3 C;
+    C.x = sel3(where, A.x, B.x), C.y = sel3(where, A.y, B.y), C.z = sel3(where, A.z, B.z);
+    return C;
+}
+FN cross_block sel_cross(mask where, cross_block G, cross_block H)
+{
+    G.ww = sel_mat3(where, G.ww, H.ww), G.wv = sel_mat3(where, G.wv, H.wv);
+    G.vw = sel_mat3(where, G.vw, H.vw), G.vv = sel_mat3(where, G.vv, H.vv);
+    return G;
+}
+
 FN cross_block undropped_cross(cross_block G, mask dropped)
 {
     return any_of(dropped) ? scaled_cross(G, sel(dropped, rset(0), rset(1))) : G;
@@ -167,11 +180,12 @@ KERNEL void bend_of_touches(const lane_model *m, solve *W)
             if (t->pair != last) P = pair_now(m, W, p), last = t->pair;
             const pair_bend H = pair_bend_at(&m->touch_shapes[p->a], &m->touch_shapes[p->b], t->element, &P, &t->n);
             const real f = negate(t->normal.force);
-            if (a >= 0) B->P[a] = inertia_add(B->P[a], inertia_scale(H.aa, f));
-            if (b >= 0) B->P[b] = inertia_add(B->P[b], inertia_scale(H.bb, f));
+            const mask presses = gt(t->normal.force, rset(0));  // elsewhere its curvature may be infinite
+            if (a >= 0) B->P[a] = inertia_add(B->P[a], sel_inertia(presses, inertia_scale(H.aa, f), inertia_zero()));
+            if (b >= 0) B->P[b] = inertia_add(B->P[b], sel_inertia(presses, inertia_scale(H.bb, f), inertia_zero()));
             t->crosses = a >= 0 && b >= 0;
             t->cross.ww = H.ww, t->cross.wv = H.wv, t->cross.vw = H.vw, t->cross.vv = H.vv;
-            t->cross = scaled_cross(t->cross, f);
+            t->cross = sel_cross(presses, scaled_cross(t->cross, f), no_cross());
         }
         if (a >= 0) add_point_bend(&B->P[a], t->arm_a, t->rub.g);
         if (b >= 0) add_point_bend(&B->P[b], t->arm_b, opposite(t->rub.g));

@@ -123,7 +123,8 @@ KERNEL pair_touch *enlist(solve *W, int pair, int element)
     for (int k = B->touches++; k > at; k--) B->touch[k] = B->touch[k - 1];
     pair_touch *const t = &B->touch[at];
     t->pair = pair, t->element = element;
-    t->weight = t->lag = t->from = t->begun = t->foreseen = o, t->z = t->n = t->ma = t->mb = zero3();
+    t->weight = t->lag = t->from = t->begun = t->foreseen = o, t->z = t->ma = t->mb = zero3();
+    t->n = vec(o, o, rset(1));  // lanes that do not look at it have a normal, too: friction has no tangent without
     return &B->touch[at];
 }
 
@@ -297,6 +298,10 @@ FN void place_touch(const lane_model *m, const solve *W, const touch_pair *p, co
 {
     const body_at A = begun_at(W, m->touch_shapes[p->a].body), B = begun_at(W, m->touch_shapes[p->b].body);
     t->at = gap_of_pair(m, p, t->element, P, &t->n);
+    // lanes that do not look at it may have it anywhere, at infinity too, as edges that are parallel
+    const mask looks = gt(t->weight, rset(0));
+    t->at.gap = sel(looks, t->at.gap, rset(1)), t->at.n = sel3(looks, t->at.n, zero3());
+    t->at.ra = sel3(looks, t->at.ra, zero3()), t->at.rb = sel3(looks, t->at.rb, zero3());
     t->arm_a = mul(a.R, t->ma), t->arm_b = mul(b.R, t->mb);
     const vec3 way = sub(add(a.dp, sub(t->arm_a, mul(A.R, t->ma))), add(b.dp, sub(t->arm_b, mul(B.R, t->mb))));
     t->s = along_ground(t->n, add(t->z, way));
@@ -350,7 +355,8 @@ KERNEL real pairs_energy(const lane_model *m, const placement *T, const vec3 *p,
         near_touches now;
         find_near(m, c, &P, o, &now);
         for (int i = 0; i < now.count; i++) {
-            const real depth = depth_of(gap_of_pair(m, c, now.element[i], &P, NULL).gap);
+            const mask counts = gt(now.weight[i], o);  // elsewhere it may be anywhere
+            const real depth = sel(counts, depth_of(gap_of_pair(m, c, now.element[i], &P, NULL).gap), o);
             E = fmadd(half * now.weight[i] * rset(c->grip), depth * depth, E);
         }
     }
