@@ -382,6 +382,9 @@ KERNEL mask pairs_overlap(const lane_model *m, const placement *T, const vec3 *p
 
 // ---- after a solve
 
+/// Where an element presses or has friction: `acts`, in each lane.
+FN mask acts_here(const pair_touch *t) { return either(gt(t->normal.force, rset(0)), gt(t->lag, rset(0))); }
+
 /// Friction gets the normal forces of the solution, and its planes, in the lanes `where`. Returns by how much it changes by that.
 KERNEL real correct_touches(const lane_model *m, solve *W, mask where)
 {
@@ -393,10 +396,11 @@ KERNEL real correct_touches(const lane_model *m, solve *W, mask where)
         const int a = m->touch_shapes[p->a].body, b = m->touch_shapes[p->b].body;
         if (!t->acts) continue;
         const vec3 turned = sub(t->at.n, t->n);
+        const mask acts = both(where, acts_here(t));
         change = fmadd(rset(p->friction), magnitude(t->normal.force - t->lag), change);
         change = fmadd(rset(p->friction) * t->normal.force, root(dot(turned, turned)), change);
         t->lag = sel(where, t->normal.force, t->lag);
-        stand_friction(m, W, p, &t->at, now_at(W, a), now_at(W, b), where, t);
+        stand_friction(m, W, p, &t->at, now_at(W, a), now_at(W, b), acts, t);
     }
     return change;
 }
@@ -474,8 +478,9 @@ KERNEL real loss_of_touches(const lane_model *m, const solve *W)
         if (!t->acts) continue;
         const real depth = depth_of(t->at.gap), damped = fnmadd(rset(p->grip) * t->weight, depth, t->normal.force);
         const vec3 kept = kept_bend(p, t), way = sub(t->s, along_ground(t->n, t->z));
-        loss = fmadd(damped, depth - t->from, loss) + dot(t->rub.g, way);
-        loss = fmadd(half * rset(p->slide), dot(t->z, t->z) - dot(kept, kept), loss);
+        real more = fmadd(damped, depth - t->from, loss) + dot(t->rub.g, way);
+        more = fmadd(half * rset(p->slide), dot(t->z, t->z) - dot(kept, kept), more);
+        loss = sel(acts_here(t), more, loss);
     }
     return loss;
 }
