@@ -227,7 +227,8 @@ KERNEL void begin_touches(const lane_model *m, solve *W, mask where)
         const touch_pair *const p = &m->touch_pairs[k];
         const real margin = looked_at(m, p);
         const pair_pose from = pair_begun(m, W, p), to = pair_now(m, W, p);
-        if (!any_of(both(where, may_meet(m, p, &from, &to, margin)))) continue;
+        const mask meets = both(where, may_meet(m, p, &from, &to, margin));
+        if (!any_of(meets)) continue;
         const vec3 way = sub(add(to.ab, sub(to.a, to.b)), add(from.ab, sub(from.a, from.b)));
         const real half = rset(0.5) * root(dot(way, way)), most = rset(8) * margin,
                    reach = margin + sel(lt(half, most), half, most);
@@ -248,7 +249,7 @@ KERNEL void begin_touches(const lane_model *m, solve *W, mask where)
             const vec3 toward = sel3(gt(weight, o), f.n, g.n);
             const pair_gap t = gap_of_pair(m, p, e, &to, &toward);
             const real w = sel(both(le(weight, o), gt(f.gap, o)), then, weight);
-            const mask near = both(where, both(gt(w, o), is_near(&f, &t, sub(to.ab, from.ab), margin)));
+            const mask near = both(meets, both(gt(w, o), is_near(&f, &t, sub(to.ab, from.ab), margin)));
             if (!any_of(near)) continue;
             pair_touch *const touch = enlist(W, k, e);
             if (!touch) {
