@@ -122,9 +122,10 @@ KERNEL pair_touch *enlist(solve *W, int pair, int element)
     if (B->touches == B->capacity) return NULL;
     for (int k = B->touches++; k > at; k--) B->touch[k] = B->touch[k - 1];
     pair_touch *const t = &B->touch[at];
-    t->pair = pair, t->element = element;
-    t->weight = t->lag = t->from = t->begun = t->foreseen = o, t->z = t->ma = t->mb = zero3();
-    t->n = vec(o, o, rset(1));  // lanes that do not look at it have a normal, too: friction has no tangent without
+    // lanes that are in the middle of a solve see nothing of it: no force of what stood here, and a normal, as friction has no
+    // tangent without
+    memset(t, 0, sizeof *t);
+    t->pair = pair, t->element = element, t->n = vec(o, o, rset(1)), t->at.gap = rset(1);
     return &B->touch[at];
 }
 
@@ -386,24 +387,35 @@ KERNEL mask pairs_overlap(const lane_model *m, const placement *T, const vec3 *p
 /// Where an element presses or has friction: `acts`, in each lane.
 FN mask acts_here(const pair_touch *t) { return either(gt(t->normal.force, rset(0)), gt(t->lag, rset(0))); }
 
-/// Friction gets the normal forces of the solution, and its planes, in the lanes `where`. Returns by how much it changes by that.
-KERNEL real correct_touches(const lane_model *m, solve *W, mask where)
+/// By how much friction changes if it gets the normal forces of the solution, and its planes.
+KERNEL real change_of_touches(const lane_model *m, const solve *W)
+{
+    const between_work *const B = &W->between;
+    real change = rset(0);
+    for (int k = 0; k < B->touches; k++) {
+        const pair_touch *const t = &B->touch[k];
+        const touch_pair *const p = &m->touch_pairs[t->pair];
+        if (!t->acts) continue;
+        const vec3 turned = sub(t->at.n, t->n);
+        change = fmadd(rset(p->friction), magnitude(t->normal.force - t->lag), change);
+        change = fmadd(rset(p->friction) * t->normal.force, root(dot(turned, turned)), change);
+    }
+    return change;
+}
+
+/// Friction gets them, in the lanes `where`, which are to be solved again: in others it stays as it was solved.
+KERNEL void correct_touches(const lane_model *m, solve *W, mask where)
 {
     between_work *const B = &W->between;
-    real change = rset(0);
     for (int k = 0; k < B->touches; k++) {
         pair_touch *const t = &B->touch[k];
         const touch_pair *const p = &m->touch_pairs[t->pair];
         const int a = m->touch_shapes[p->a].body, b = m->touch_shapes[p->b].body;
         if (!t->acts) continue;
-        const vec3 turned = sub(t->at.n, t->n);
         const mask acts = both(where, acts_here(t));
-        change = fmadd(rset(p->friction), magnitude(t->normal.force - t->lag), change);
-        change = fmadd(rset(p->friction) * t->normal.force, root(dot(turned, turned)), change);
         t->lag = sel(where, t->normal.force, t->lag);
         stand_friction(m, W, p, &t->at, now_at(W, a), now_at(W, b), acts, t);
     }
-    return change;
 }
 
 /// Where the solution has shapes overlap that nobody has looked at, of the lanes `where`: they are listed.

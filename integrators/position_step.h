@@ -47,10 +47,10 @@ typedef struct {
     // 1: they are still to be found; SETTLES: order 2 makes the next step (step_part.h)
     rate_pose *A, *B;
     real *a, *b, *size;
-    vec3 *slip;   // [ncontact] how far the bristles of contact points are bent (contact/law.h)
-    real *press;  // [ncontact] their normal forces
-    real *z;      // [nv] how far the bristles of joints with friction are bent; else NULL
-    real *wound;  // [nwound] integral terms of motors
+    vec3 *slip;     // [ncontact] how far the bristles of contact points are bent (contact/law.h)
+    real *press;    // [ncontact] their normal forces
+    real *z;        // [nv] how far the bristles of joints with friction are bent; else NULL
+    real *wound;    // [nwound] integral terms of motors
     real *pair_of;  // [nslot] what pairs of shapes remember: of which element, how far it is bent, and the normal force
     vec3 *pair_slip;
     real *pair_press, *bond;  // and the forces of equations [nrow]
@@ -119,7 +119,7 @@ typedef struct {
     real residual;            // at the solution
     stages whole;             // of models whose matrix is not symmetric (turning_sweep.h), as the next
     stage_sweep skew;
-    rate_pose *aim, *drift;   // [nbody] of alpha (alpha_step.h), as the next ones [nv]
+    rate_pose *aim, *drift;  // [nbody] of alpha (alpha_step.h), as the next ones [nv]
     real *aim_rate, *slack, *half_turn, *push, *wind;
 } position_work;
 
@@ -506,8 +506,9 @@ KERNEL void newton_pass(const lane_model *m, double tolerance, int max_iteration
     }
     if ((m->ncontact || m->npair) && any_of(again)) {
         real change = m->ncontact ? correct_friction(m, W, again) : rset(0);
-        if (m->npair) change = change + correct_touches(m, W, again);
+        if (m->npair) change = change + change_of_touches(m, W);
         again = both(again, is_corrected(m, change));
+        if (m->npair && any_of(again)) correct_touches(m, W, again);
     }
     if (any_of(need)) {
         real size, descent = rset(0);

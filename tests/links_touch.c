@@ -35,6 +35,19 @@ static const char heap[] = "catena: 1\n"
                            "0,  0, 0.02, 0.5, 0.9, 0, 0.2, 0.3,  0.2, -0.3]}\n"
                            "integrator: {method: collocation, order: 2, dt: 0.01}\n";
 
+/// Boxes of one size that stand on each other: with edges that lie side by side, elements come and go.
+static const char tower[] =
+    "catena: 1\n"
+    "contact: {between: all, friction: 0.5, depth: 0.0005}\n"
+    "ground: {height: 0}\n"
+    "links:\n"
+    "  - {name: a, joint: {type: free}, mass: 1, shapes: [{type: box, size: [0.1, 0.1, 0.1]}]}\n"
+    "  - {name: b, joint: {type: free}, mass: 2, shapes: [{type: box, size: [0.1, 0.1, 0.1]}]}\n"
+    "  - {name: c, joint: {type: free}, mass: 3, shapes: [{type: box, size: [0.1, 0.1, 0.1]}]}\n"
+    "  - {name: d, joint: {type: free}, mass: 4, shapes: [{type: box, size: [0.1, 0.1, 0.1]}]}\n"
+    "state: {q: [0, 0, 0.05, 1, 0, 0, 0,  0, 0, 0.15, 1, 0, 0, 0,  0, 0, 0.25, 1, 0, 0, 0,  0, 0, 0.35, 1, "
+    "0, 0, 0]}\n";
+
 /// Where world w begins: a little elsewhere.
 static void start_of(const ctn_model *m, int w, double *q, double *v)
 {
@@ -54,11 +67,12 @@ static ctn_batch_config config_of(const char *engine, int worlds, int threads)
 
 /// The worlds from `first` on, side by side, after the steps: q [worlds][nq], v [worlds][nv]. saved: in two calls, between which another
 /// batch takes over.
-static void run_worlds(const ctn_model *m, const char *engine, int first, int worlds, int threads, bool saved, double *q,
-                       double *v)
+static void run_worlds(const ctn_model *m, double dt, const char *engine, int first, int worlds, int threads, bool saved,
+                       double *q, double *v)
 {
-    const ctn_batch_config cfg = config_of(engine, worlds, threads);
+    ctn_batch_config cfg = config_of(engine, worlds, threads);
     const int nq = ctn_model_nq(m), nv = ctn_model_nv(m);
+    cfg.dt = dt;
     ctn_batch *b = batch_with(m, &cfg);
     ctn_error err;
     for (int w = 0; w < worlds; w++) start_of(m, first + w, q + w * nq, v + w * nv);
@@ -77,25 +91,32 @@ static void run_worlds(const ctn_model *m, const char *engine, int first, int wo
     ctn_batch_free(b);
 }
 
-START_TEST(same_bits_everywhere)
+/// Side by side each world has the bits that it has alone.
+static void check_bits(const char *scene, double dt)
 {
     static const char *const engines[] = {"scalar", "avx2", "avx512"};
-    ctn_model *const m = model_of(heap);
+    ctn_model *const m = model_of(scene);
     const int nq = ctn_model_nq(m), nv = ctn_model_nv(m);
     double *q = malloc(sizeof *q * (size_t)(WORLDS * nq)), *v = malloc(sizeof *v * (size_t)(WORLDS * nv));
     double *x = malloc(sizeof *x * (size_t)(WORLDS * nq)), *y = malloc(sizeof *y * (size_t)(WORLDS * nv));
-    for (int w = 0; w < WORLDS; w++) run_worlds(m, "scalar", w, 1, 1, false, q + w * nq, v + w * nv);
+    for (int w = 0; w < WORLDS; w++) run_worlds(m, dt, "scalar", w, 1, 1, false, q + w * nq, v + w * nv);
     ck_assert(memcmp(q, q + nq, sizeof *q * (size_t)nq) != 0);
     for (size_t e = 0; e < sizeof engines / sizeof *engines; e++)
         for (int way = 0; way < 3; way++) {
             if (!engine_find(engines[e], WORLDS, NULL)) continue;
-            run_worlds(m, engines[e], 0, WORLDS, way == 1 ? 2 : 1, way == 2, x, y);
+            run_worlds(m, dt, engines[e], 0, WORLDS, way == 1 ? 2 : 1, way == 2, x, y);
             for (int w = 0; w < WORLDS; w++)
                 ck_assert_msg(!memcmp(x + w * nq, q + w * nq, sizeof *q * (size_t)nq) &&
                                   !memcmp(y + w * nv, v + w * nv, sizeof *v * (size_t)nv),
-                              "world %d has other bits by %s, way %d", w, engines[e], way);
+                              "dt %g: world %d has other bits by %s, way %d", dt, w, engines[e], way);
         }
     free(q), free(v), free(x), free(y), ctn_model_free(m);
+}
+
+START_TEST(same_bits_everywhere)
+{
+    check_bits(heap, 0.01);
+    check_bits(tower, 1. / 60), check_bits(tower, 1. / 30);
 }
 END_TEST
 
@@ -163,8 +184,8 @@ START_TEST(a_stack_bears_its_weight)
             if (sign != 0) deepest = fmax(deepest, list[k].depth);
         }
         for (int i = 0; i < 3; i++)
-            ck_assert_msg(fabs(x[3 + i] - f[i]) < 1e-9 && fabs(x[8 + i] - torque[i]) < 1e-9, "link %d: %g N, %g N m; not %g, %g", l,
-                          x[3 + i], x[8 + i], f[i], torque[i]);
+            ck_assert_msg(fabs(x[3 + i] - f[i]) < 1e-9 && fabs(x[8 + i] - torque[i]) < 1e-9, "link %d: %g N, %g N m; not %g, %g",
+                          l, x[3 + i], x[8 + i], f[i], torque[i]);
         ck_assert(x[6] == deepest && x[7] == CTN_STICKS && fabs(x[0]) < 0.05 && fabs(x[1]) < 0.05);
     }
     free(felt);
@@ -285,12 +306,15 @@ START_TEST(nothing_passes_through)
                      y = rng_uniform(&r, -0.1, 0.1), vx = rng_uniform(&r, -1, 1), vy = rng_uniform(&r, -1, 1);
         char text[2000], shape[200];
         if (kind == 0) snprintf(shape, sizeof shape, "type: sphere, radius: %g", size);
-        else if (kind == 1) snprintf(shape, sizeof shape, "type: capsule, radius: %g, from: [0, 0, %g], to: [0, 0, %g]", size, -2 * size, 2 * size);
+        else if (kind == 1)
+            snprintf(shape, sizeof shape, "type: capsule, radius: %g, from: [0, 0, %g], to: [0, 0, %g]", size, -2 * size,
+                     2 * size);
         else snprintf(shape, sizeof shape, "type: box, size: [%g, %g, %g]", 2 * size, 3 * size, 2 * size);
         snprintf(text, sizeof text,
                  "catena: 1\ncontact: {between: all}\nlinks:\n"
                  "  - {name: plate, joint: %s, density: 1000, shapes: [{type: box, size: [0.5, 0.5, %g]}]}\n"
-                 "  - {name: body, position: [%g, %g, %g], joint: {type: free, v0: [%g, %g, -5, 0, 0, 0]}, density: 1000, shapes: [{%s}]}\n",
+                 "  - {name: body, position: [%g, %g, %g], joint: {type: free, v0: [%g, %g, -5, 0, 0, 0]}, density: 1000, "
+                 "shapes: [{%s}]}\n",
                  held ? "fixed" : "free", thick, x, y, top, vx, vy, shape);
         ctn_model *const m = model_of(text);
         ctn_batch_config cfg = config_of("scalar", 1, 1);
@@ -304,10 +328,11 @@ START_TEST(nothing_passes_through)
             ctn_batch_state(b, q, v);
             ctn_forward_kinematics(dyn, 1, q, R[0], p[0]);
             double above = 0, beside = 0;  // the middle of the plate, along its normal and its first axis
-            for (int i = 0; i < 3; i++) above += R[0][3 * i + 2] * (p[1][i] - p[0][i]), beside += R[0][3 * i] * (p[1][i] - p[0][i]);
+            for (int i = 0; i < 3; i++)
+                above += R[0][3 * i + 2] * (p[1][i] - p[0][i]), beside += R[0][3 * i] * (p[1][i] - p[0][i]);
             if (fabs(beside) > 0.25) break;  // past its side
-            ck_assert_msg(above > 0, "seed %llu: a body of %g m is %g m behind a plate of %g m after step %d", (unsigned long long)seed,
-                          size, -above, thick, k);
+            ck_assert_msg(above > 0, "seed %llu: a body of %g m is %g m behind a plate of %g m after step %d",
+                          (unsigned long long)seed, size, -above, thick, k);
         }
         ctn_dynamics_free(dyn), ctn_batch_free(b), ctn_model_free(m);
     }
