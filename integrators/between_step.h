@@ -22,6 +22,7 @@
 #include "integrators/between_work.h"
 #include "integrators/bond_terms.h"
 #include "integrators/collocation.h"
+#include "integrators/fixed_touches.h"
 #include "integrators/force_unit.h"
 #include "integrators/joint_matrix.h"
 #include "integrators/newton_sweep.h"
@@ -335,6 +336,7 @@ KERNEL void inner_gradient(const lane_model *m, solve *W)
         if (b >= 0)
             B->w[b] = wrench_add(B->w[b], wrench_add(force_at(t->at.rb, opposite(push)), force_at(t->arm_b, opposite(rub))));
     }
+    add_fixed_gradient(m, W);
     for (int k = 0; k < m->nbond; k++) {
         const model_bond *const o = &m->bonds[k];
         for (int e = o->row; e < o->row + o->rows; e++) {
@@ -413,6 +415,7 @@ KERNEL void inner_matrix(const lane_model *m, solve *W)
             matrix_add_row(M, M->L, stiff[i]);
         }
     }
+    add_fixed_matrix(m, W);
     for (int k = 0; k < m->nbond; k++) {
         const model_bond *const o = &m->bonds[k];
         for (int e = o->row; e < o->row + o->rows; e++) {
@@ -443,7 +446,7 @@ KERNEL real slope_at(const lane_model *m, const solve *W, real x, real slope, re
         f = fnmadd(press - t->press, t->gap_rate, f);
         f = f + dot(sub(rub, t->slides.g), t->bent_rate);
     }
-    return f;
+    return add_fixed_slope(m, W, x, f);
 }
 
 /// How far the inner step goes, in the lanes `busy`: to where its slope is a thousandth of that at the start.
@@ -471,16 +474,16 @@ KERNEL real share_of_step(const lane_model *m, const solve *W, real slope, real 
 /// Solves the inner problem at the iterate of W, after residual_between(), in the lanes `need`: d [nv], the Newton step, with the
 /// forces of equations; *slope: of the merit along it, *size: the largest change of place. dropped: takes the lanes in which the
 /// matrix has no curvature. Returns where there is a step.
-KERNEL mask between_direction(const lane_model *m, solve *W, mask need, mask *dropped, real *count, real *d,
-                              real *slope, real *size)
+KERNEL mask between_direction(const lane_model *m, solve *W, mask need, mask *dropped, real *count, real *d, real *slope,
+                              real *size)
 {
     between_work *const B = &W->between;
     joint_matrix *const M = &B->M;
     const int n = matrix_size(m);
     const real o = rset(0), one = rset(1);
     real first = o;
-    mask busy = need, begun = none_of(),
-         switches = none_of();  // lanes in which a step has been made; in which something may touch
+    // lanes in which a step has been made; in which something may touch, or let go
+    mask busy = need, begun = none_of(), switches = find_fixed(m, W);
     *dropped = none_of();
     matrix_of_step(m, W, *dropped);
     for (int c = 0; c < n; c++) B->d[c] = B->Hd[c] = o;
@@ -510,6 +513,7 @@ KERNEL mask between_direction(const lane_model *m, solve *W, mask need, mask *dr
                 pair_touch *const t = &B->touch[k];
                 t->gap = sel(again, t->at.gap, t->gap), t->bent = sel3(again, t->s, t->bent);
             }
+            start_fixed(B, again);
             for (int e = 0; e < m->nrow; e++)
                 B->fresh[e] = sel(again, B->force[e], B->fresh[e]), B->row[e].along = sel(again, o, B->row[e].along);
             it--;  // what others do is no business of a lane
@@ -531,7 +535,7 @@ KERNEL mask between_direction(const lane_model *m, solve *W, mask need, mask *dr
         }
         matrix_solve(m, M, B->step);
         motions_of(m, W, B->step, B->V);
-        rates_of_touches(m, B);
+        rates_of_touches(m, B), rates_of_fixed(m, B);
         matrix_times(m, M, B->step, B->M.x);
         real down = o, curvature = o;
         for (int k = m->nrow; k < n; k++)
@@ -555,6 +559,7 @@ KERNEL mask between_direction(const lane_model *m, solve *W, mask need, mask *dr
             pair_touch *const t = &B->touch[k];
             t->gap = fmadd(x, t->gap_rate, t->gap), t->bent = add_scaled(t->bent, t->bent_rate, x);
         }
+        move_fixed(B, x);
         for (int e = 0; e < m->nrow; e++) {
             bond_row *const r = &B->row[e];
             B->fresh[e] = B->fresh[e] + sel(busy, B->step[e], o), r->along = fmadd(x, r->rate, r->along);

@@ -32,6 +32,20 @@ typedef struct {
     friction_law slides;
 } pair_touch;
 
+/// A contact point on what is fixed, in the inner problem (fixed_touches.h); begun: how far it is bent at the iterate.
+typedef struct {
+    int load;
+    mask looks;  // where it touches, or has friction to feel
+    touch at;
+    normal_law normal;  // at the iterate, and
+    friction_law rub;
+    vec3 begun;
+    real grip, cap;
+    real gap, gap_rate, press, stiffness;  // at the inner step
+    vec3 bent, bent_rate;
+    friction_law slides;
+} fixed_touch;
+
 /// An equation of a bond at the iterate: c, and how it goes by the motions of both bodies, as wrenches about their origins; or of
 /// joints.
 typedef struct {
@@ -44,14 +58,16 @@ typedef struct {
 typedef struct {
     pair_touch *touch;  // [capacity]
     int touches, capacity;
-    real passes, late;  // solves with other normal forces; elements that nobody had looked at
-    mask lands, full;   // something may land in this step; the list is full
-    mask hard;          // a step of this solve was shortened, or has brought up elements that nobody had looked at
-    bond_row *row;      // [nrow]
-    real *force;        // [nrow] their multipliers, N or N m,
-    real *fresh;        // and of the step in hand
-    real *tau;          // [nv] forces along joints, of couplings and tendons
-    real c;             // the largest equation, over its scale
+    real passes, late;   // solves with other normal forces; elements that nobody had looked at
+    mask lands, full;    // something may land in this step; the list is full
+    mask hard;           // a step of this solve was shortened, or has brought up elements that nobody had looked at
+    fixed_touch *fixed;  // [ncontact]
+    int fixeds;
+    bond_row *row;  // [nrow]
+    real *force;    // [nrow] their multipliers, N or N m,
+    real *fresh;    // and of the step in hand
+    real *tau;      // [nv] forces along joints, of couplings and tendons
+    real c;         // the largest equation, over its scale
     joint_matrix M;
     matrix_body *body;  // [nbody]
     inertia6 *P;        // [nbody] blocks of what acts between, with curvature
