@@ -123,11 +123,11 @@ static bool find_torques(accelerations *a, const ctn_model *m)
     return true;
 }
 
-accelerations *accelerations_open(const ctn_model *m, const ctn_batch_config *cfg, int knots, motors_are motors, ctn_error *err)
+accelerations *accelerations_open(const ctn_model *m, const ctn_batch_config *cfg, int knots, motors_are motors, pool *lent,
+                                  ctn_error *err)
 {
     accelerations *const a = calloc(1, sizeof *a);
-    const int jobs = (knots + AT_ONCE - 1) / AT_ONCE, asked = cfg->threads ? cfg->threads : pool_cpus(),
-              threads = asked < jobs ? asked : jobs;
+    const int threads = pool_threads(lent);
     bool opened = a != NULL;
     if (opened) {
         *a = (accelerations){.knots = knots,
@@ -139,7 +139,7 @@ accelerations *accelerations_open(const ctn_model *m, const ctn_batch_config *cf
                              .stages = stages_of(cfg->method),
                              .motors = motors,
                              .interrupt = cfg->interrupt,
-                             .pool = pool_create(threads),
+                             .pool = pool_keep(lent),
                              .dyn = calloc((size_t)threads, sizeof(ctn_dynamics *))};
         opened = a->pool && a->dyn && open_rows(a), a->still = are_still(a, m);
     }

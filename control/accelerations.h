@@ -7,6 +7,8 @@
 #ifndef CATENA_CONTROL_ACCELERATIONS_H
 #define CATENA_CONTROL_ACCELERATIONS_H
 
+#include "sim/base/pool.h"
+
 #include <catena/batch.h>
 #include <catena/model.h>
 
@@ -20,8 +22,9 @@ bool accelerations_suffice(const ctn_model *m, const ctn_batch_config *cfg, int 
 /// bends them.
 typedef enum motors_are { MOTORS_ANY, MOTORS_PUSH, MOTORS_TORQUES, MOTORS_PLAIN } motors_are;
 
-/// For that configuration, and so many knots. The model must last. NULL: see err.
-accelerations *accelerations_open(const ctn_model *m, const ctn_batch_config *cfg, int knots, motors_are motors, ctn_error *err);
+/// For that configuration, and so many knots; keeps `threads`. The model must last. NULL: see err.
+accelerations *accelerations_open(const ctn_model *m, const ctn_batch_config *cfg, int knots, motors_are motors, pool *threads,
+                                  ctn_error *err);
 void accelerations_close(accelerations *a);  // NULL is allowed
 
 /// A [knots][2 nv][2 nv], B [knots][2 nv][nu] at q [knots][nq], v [knots][nv], u [knots][nu]. CTN_INTERRUPTED: `interrupt` of the

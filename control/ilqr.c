@@ -69,7 +69,7 @@ static size_t deal_work(ilqr *s, double *x)
                                    {&s->tried_U, alphas * N * m},
                                    {&s->tried_d, alphas * M * n},
                                    {&s->each, N + 1},
-                                   {&s->work, ilqr_knot_work(p) + 2 * n + m}};
+                                   {&s->work, (size_t)pool_threads(p->threads) * ilqr_knot_work(p) + 2 * n + m}};
     return deal(rows, sizeof rows / sizeof *rows, x);
 }
 
@@ -105,7 +105,8 @@ ilqr *ilqr_open(const plant *p, const ilqr_config *cfg, ctn_error *err)
     const size_t kept = deal_kept(s, NULL), all = kept + (cfg->lent ? 0 : deal_work(s, NULL));
     const int points = cfg->alphas * cfg->forward;
     s->memory = calloc(all + 8, sizeof(double)), s->knots = calloc((size_t)p->knots + 1, sizeof *s->knots);
-    if (!s->memory || !s->knots || !ilqr_points_open(&s->points, p, points < p->most ? points : p->most)) {
+    s->blocks = calloc((size_t)cfg->backward, sizeof *s->blocks);
+    if (!s->memory || !s->knots || !s->blocks || !ilqr_points_open(&s->points, p, points < p->most ? points : p->most)) {
         ilqr_close(s);
         return fail(err, CTN_NO_MEMORY, "not enough memory for a horizon of %d knots, which takes %.0f MB", p->knots,
                     (double)all * sizeof(double) / 1e6),
@@ -130,7 +131,7 @@ void ilqr_close(ilqr *s)
 {
     if (!s) return;
     ilqr_points_close(&s->points);
-    free(s->memory), free(s->knots);
+    free(s->memory), free(s->knots), free(s->blocks);
     free(s);
 }
 

@@ -133,11 +133,6 @@ double ilqr_push(const ilqr *s, int k, int i, double g)
     return fabs(g);
 }
 
-/// The largest gradient so far, and of what it is made.
-typedef struct {
-    double gradient, part;
-} largest;
-
 /// Adds what the knot itself costs by u, and by u and x, to rows of [Q_ux Q_uu].
 static void add_costs(const ilqr *s, int k, const knot_room *r, double *restrict U)
 {
@@ -181,7 +176,7 @@ bool ilqr_gains_of(ilqr *s, int k, const knot_room *r)
 }
 
 /// Knot k, from the value behind it in r, to that before it. false: no minimum.
-static bool back_over(ilqr *s, int k, const knot_room *r, largest *most)
+static bool back_over(ilqr *s, int k, const knot_room *r, back_block *block)
 {
     const int n = r->n, m = r->m;
     double *const lx = ilqr_row(s->costs.x, k, n), *const lu = ilqr_row(s->costs.u, k, m);
@@ -190,16 +185,16 @@ static bool back_over(ilqr *s, int k, const knot_room *r, largest *most)
     add_costs(s, k, r, r->U), add_costs(s, k, r, r->V);
     for (int i = 0; i < m; i++) {
         double *const Qu = r->Q + n + i;
-        most->part = fmax(most->part, fmax(fabs(lu[i]), fabs(*Qu)));
+        block->part = fmax(block->part, fmax(fabs(lu[i]), fabs(*Qu)));
         *Qu += lu[i];
-        most->gradient = fmax(most->gradient, ilqr_push(s, k, i, *Qu));
+        block->gradient = fmax(block->gradient, ilqr_push(s, k, i, *Qu));
     }
     if (!ilqr_gains_of(s, k, r)) return false;
     for (int i = 0; i < m; i++) {
         const double *const Quu = r->U + i * r->c + n, Qu = r->Q[n + i];
         double sum = 0;
         for (int j = 0; j < m; j++) sum += Quu[j] * r->kappa[j];
-        s->linear_gain += r->kappa[i] * Qu, s->quadratic_gain += 0.5 * r->kappa[i] * sum;
+        block->linear += r->kappa[i] * Qu, block->quadratic += 0.5 * r->kappa[i] * sum;
         r->f[i] = sum + Qu;
     }
     for (int i = 0; i < n; i++) r->s[i] = lx[i] + r->Q[i];
@@ -216,22 +211,49 @@ static void begin_value(const knot_room *r, const double *P, const double *s)
     memcpy(r->s, s, (size_t)r->n * sizeof *s);
 }
 
-bool ilqr_backward(ilqr *s, int blocks)
+/// The pass in hand.
+typedef struct {
+    ilqr *of;
+    int blocks;
+} passing;
+
+static void back_over_block(void *context, int thread, int b)
 {
+    const passing *const pass = context;
+    ilqr *const s = pass->of;
     const plant *const p = s->plant;
-    const int N = p->knots, n = p->n;
-    const knot_room r = ilqr_room_of(p, s->work);
-    largest most = {0};
-    s->linear_gain = s->quadratic_gain = 0;
+    const int N = p->knots, n = p->n, end = block_at(N, pass->blocks, b + 1);
+    const knot_room r = ilqr_room_of(p, s->work + (size_t)thread * ilqr_knot_work(p));
+    back_block *const block = &s->blocks[b];
+    *block = (back_block){.good = true};
+    begin_value(&r, end < N ? ilqr_row(s->end_P, b, n * n) : ilqr_row(s->P, N, n * n),
+                end < N ? ilqr_row(s->end_s, b, n) : ilqr_row(s->s, N, n));
+    for (int k = end - 1; k >= block_at(N, pass->blocks, b) && block->good; k--) block->good = back_over(s, k, &r, block);
+}
+
+void ilqr_begin_back(ilqr *s)
+{
+    const int N = s->plant->knots, n = s->plant->n;
     memcpy(ilqr_row(s->P, N, n * n), ilqr_row(s->costs.xx, N, n * n), (size_t)(n * n) * sizeof(double));
     memcpy(ilqr_row(s->s, N, n), ilqr_row(s->costs.x, N, n), (size_t)n * sizeof(double));
+}
+
+bool ilqr_end_back(ilqr *s, int blocks)
+{
+    back_block all = {.good = true};
     for (int b = 0; b < blocks; b++) {
-        const int end = block_at(N, blocks, b + 1);
-        begin_value(&r, end < N ? ilqr_row(s->end_P, b, n * n) : ilqr_row(s->P, N, n * n),
-                    end < N ? ilqr_row(s->end_s, b, n) : ilqr_row(s->s, N, n));
-        for (int k = end - 1; k >= block_at(N, blocks, b); k--)
-            if (!back_over(s, k, &r, &most)) return false;
+        const back_block *const block = &s->blocks[b];
+        all.gradient = fmax(all.gradient, block->gradient), all.part = fmax(all.part, block->part);
+        all.linear += block->linear, all.quadratic += block->quadratic, all.good = all.good && block->good;
     }
-    s->state.gradient = most.part > 0 ? most.gradient / most.part : most.gradient;
-    return true;
+    s->linear_gain = all.linear, s->quadratic_gain = all.quadratic;
+    if (all.good) s->state.gradient = all.part > 0 ? all.gradient / all.part : all.gradient;
+    return all.good;
+}
+
+bool ilqr_backward(ilqr *s, int blocks)
+{
+    ilqr_begin_back(s);
+    pool_run(s->plant->threads, blocks, back_over_block, &(passing){s, blocks});
+    return ilqr_end_back(s, blocks);
 }

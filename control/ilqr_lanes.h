@@ -333,39 +333,38 @@ static void lanes_value(const lanes_of_them *t, const lanes_knot *r, int k)
     SCATTER(r->P, P, k, n * n);
 }
 
-/// The largest gradient so far, and of what it is made.
-typedef struct {
-    double gradient[LANES], part[LANES];
-} largest_of_lanes;
-
 /// Q_u has what its knot costs, too, and is looked at.
-static void lanes_look(const lanes_of_them *t, const lanes_knot *r, int k, largest_of_lanes *most)
+static void lanes_look(const lanes_of_them *t, const lanes_knot *r, int k, int b)
 {
     const int m = r->m;
     for (int l = 0; l < t->count; l++) {
         if (!t->good[l]) continue;
         const double *const lu = ilqr_row(t->of[l]->costs.u, k, m);
+        back_block *const block = &t->of[l]->blocks[b];
         for (int i = 0; i < m; i++) {
             const double Qu = entry(r->Q, r->n + i, l), whole = Qu + lu[i];
-            most->part[l] = fmax(most->part[l], fmax(fabs(lu[i]), fabs(Qu)));
-            most->gradient[l] = fmax(most->gradient[l], ilqr_push(t->of[l], k, i, whole));
+            block->part = fmax(block->part, fmax(fabs(lu[i]), fabs(Qu)));
+            block->gradient = fmax(block->gradient, ilqr_push(t->of[l], k, i, whole));
             set_entry(r->Q, r->n + i, l, whole);
         }
     }
 }
 
-static void lanes_over(lanes_of_them *t, const lanes_knot *r, int k, largest_of_lanes *most)
+/// Knot k of block b.
+static void lanes_over(lanes_of_them *t, const lanes_knot *r, int k, int b)
 {
     const int m = r->m;
     lanes_front(t, r, k);
-    lanes_look(t, r, k, most);
+    lanes_look(t, r, k, b);
     lanes_gains(t, r, k);
     for (int i = 0; i < m; i++) {
         real sum = rset(0);
         for (int j = 0; j < m; j++) sum = sum + r->U[i * r->c + r->n + j] * r->kappa[j];
         const real linear = r->kappa[i] * r->Q[r->n + i], quadratic = rset(0.5) * r->kappa[i] * sum;
-        for (int l = 0; l < t->count; l++)
-            if (t->good[l]) t->of[l]->linear_gain += entry(&linear, 0, l), t->of[l]->quadratic_gain += entry(&quadratic, 0, l);
+        for (int l = 0; l < t->count; l++) {
+            back_block *const block = &t->of[l]->blocks[b];
+            if (t->good[l]) block->linear += entry(&linear, 0, l), block->quadratic += entry(&quadratic, 0, l);
+        }
         r->f[i] = sum + r->Q[r->n + i];
     }
     lanes_value(t, r, k);
@@ -394,27 +393,21 @@ static bool any_lane(const lanes_of_them *t)
 static void sweep_back(ilqr *const *of, int count, int blocks, double *room, bool *good)
 {
     const plant *const p = of[0]->plant;
-    const int N = p->knots, n = p->n;
+    const int N = p->knots;
     lanes_of_them t = {.count = count};
     lanes_knot r;
-    largest_of_lanes most = {{0}, {0}};
     deal_lanes(&r, p, room);
-    for (int l = 0; l < LANES; l++) t.of[l] = of[l < count ? l : 0], t.good[l] = l < count;
-    for (int l = 0; l < count; l++) {
-        ilqr *const s = of[l];
-        s->linear_gain = s->quadratic_gain = 0;
-        memcpy(ilqr_row(s->P, N, n * n), ilqr_row(s->costs.xx, N, n * n), (size_t)(n * n) * sizeof(double));
-        memcpy(ilqr_row(s->s, N, n), ilqr_row(s->costs.x, N, n), (size_t)n * sizeof(double));
-    }
+    for (int l = 0; l < LANES; l++) t.of[l] = of[l < count ? l : 0];
+    for (int l = 0; l < count; l++) ilqr_begin_back(of[l]);
     for (int b = 0; b < blocks; b++) {
         const int end = block_at(N, blocks, b + 1);
+        for (int l = 0; l < LANES; l++) t.good[l] = l < count;
+        for (int l = 0; l < count; l++) of[l]->blocks[b] = (back_block){0};
         lanes_begin(&t, &r, b, end);
-        for (int k = end - 1; k >= block_at(N, blocks, b) && any_lane(&t); k--) lanes_over(&t, &r, k, &most);
+        for (int k = end - 1; k >= block_at(N, blocks, b) && any_lane(&t); k--) lanes_over(&t, &r, k, b);
+        for (int l = 0; l < count; l++) of[l]->blocks[b].good = t.good[l];
     }
-    for (int l = 0; l < count; l++) {
-        good[l] = t.good[l];
-        if (good[l]) of[l]->state.gradient = most.part[l] > 0 ? most.gradient[l] / most.part[l] : most.gradient[l];
-    }
+    for (int l = 0; l < count; l++) good[l] = ilqr_end_back(of[l], blocks);
 }
 
 #undef GATHER

@@ -65,6 +65,13 @@ typedef struct {
     double *lanes;        // [room + MOST_APART][2 (nx + n) + m], of points that lie side by side
 } ilqr_points;
 
+/// What a block of the backward pass has found: the largest gradient and the largest of its parts, what is expected of it; good:
+/// all of its knots have a minimum.
+typedef struct {
+    double gradient, part, linear, quadratic;
+    bool good;
+} back_block;
+
 struct ilqr {
     const plant *plant;
     const sweep_kernels *sweeps;
@@ -88,7 +95,8 @@ struct ilqr {
     ilqr_points points;
     double *u, *each;  // at the end nothing is told: [m]; costs of knots: [N + 1]
     int *knots;        // [N + 1], 0, 1, ..
-    double *work;      // of a knot
+    double *work;        // of a knot; in the backward pass of one for each thread
+    back_block *blocks;  // [backward]
     void *memory;
 };
 
@@ -105,8 +113,13 @@ size_t ilqr_knot_work(const plant *p);
 /// For the lanes of the engine that steps several worlds.
 const sweep_kernels *ilqr_sweeps(void);
 
-/// Back over all knots, with the regularisation in state.rho. false: controls of a knot have no minimum.
+/// Back over all knots, with the regularisation in state.rho, blocks on the plant's threads. false: controls of a knot have no
+/// minimum.
 bool ilqr_backward(ilqr *s, int blocks);
+
+/// Its beginning, and what it comes to out of s->blocks.
+void ilqr_begin_back(ilqr *s);
+bool ilqr_end_back(ilqr *s, int blocks);
 
 /// All blocks of trajectories [count] from where they start, the first one from x0 [count], in the place of the states that
 /// are there; follows: with the gains, of what differs from those. fails [count]: the first knot that is not lived through,

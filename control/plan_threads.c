@@ -78,7 +78,7 @@ void plan_world_open(plan_world *w, scene_plant *on)
 
 void plan_world_take(plan_world *w, ilqr *solver, const plan_group *g, int world)
 {
-    w->on = g->plant, w->reward = g->reward;
+    w->on = g->plant, w->reward = g->reward, w->plant.threads = scene_plant_of(g->plant)->threads;
     if (solver) ilqr_lend(solver, g->work[world - g->first]);
 }
 

@@ -5,6 +5,8 @@
 #ifndef CATENA_CONTROL_PLANT_H
 #define CATENA_CONTROL_PLANT_H
 
+#include "sim/base/pool.h"
+
 #include <catena/status.h>
 
 #include <stdbool.h>
@@ -37,6 +39,7 @@ typedef struct plant {
     // A_q = [1 before] + after A_v, B_q = after B_v
     bool rates;
     double before, after;
+    pool *threads;  // that play and linearise use, for jobs of who steers besides
     void *context;
     /// Step by step: points from x [count][nx], which are told by `tell`. Steps are the same at every knot, and beyond the
     /// horizon. Not CTN_OK: nothing is.

@@ -237,6 +237,10 @@ scene_plant *scene_plant_open(const ctn_scene *scene, const ctn_model *model, co
     own.parallel = CTN_PARALLEL_WORLDS;
     own.max_halvings =
         0;  // what has to be halved has no derivative, and is no trajectory to go on from: it is not worth its while
+    const int asked = cfg->threads ? cfg->threads : pool_cpus(), threads = asked < knots ? asked : knots;
+    s->plant.threads = pool_create(threads);
+    if (!s->plant.threads)
+        return scene_plant_close(s), fail(err, CTN_NO_MEMORY, "not enough memory, or threads: %d", threads), NULL;
     if (!fits(s, &own, points, err)) return scene_plant_close(s), NULL;
     const size_t room = (size_t)(knots > points ? knots : points);
     s->q = calloc(room * (size_t)s->nq + 1, sizeof *s->q), s->v = calloc(room * (size_t)s->nv + 1, sizeof *s->v);
@@ -249,10 +253,10 @@ scene_plant *scene_plant_open(const ctn_scene *scene, const ctn_model *model, co
         s->plant.linearise = linearise_accelerations;
         s->plant.rates = cfg->method == CTN_EULER || cfg->method == CTN_SEMI_IMPLICIT;
         if (s->plant.rates) *(cfg->method == CTN_EULER ? &s->plant.before : &s->plant.after) = cfg->dt;
-        opened = (s->by = accelerations_open(model, cfg, knots, motors_of(scene), err));
+        opened = (s->by = accelerations_open(model, cfg, knots, motors_of(scene), s->plant.threads, err));
     }
-    own.worlds = knots, opened = opened && (s->all = ctn_tapes_create(model, &own, s->hold, true, err));
-    own.worlds = points, opened = opened && (s->many = ctn_tapes_create(model, &own, 1, false, err));
+    own.worlds = knots, opened = opened && (s->all = tapes_create(model, &own, s->hold, true, s->plant.threads, err));
+    own.worlds = points, opened = opened && (s->many = tapes_create(model, &own, 1, false, s->plant.threads, err));
     own.worlds = 1, own.threads = 1, opened = opened && (s->one = ctn_tapes_create(model, &own, 1, false, err));
     opened = opened && (s->costs = costs_open(cost_terms_of(scene), model, knots, s->knot, err));
     if (opened) return s;
@@ -290,7 +294,7 @@ void scene_plant_close(scene_plant *s)
 {
     if (!s) return;
     ctn_tapes_free(s->one), ctn_tapes_free(s->many), ctn_tapes_free(s->all);
-    costs_close(s->costs), accelerations_close(s->by);
+    costs_close(s->costs), accelerations_close(s->by), pool_free(s->plant.threads);
     free(s->q), free(s->v), free(s->values);
     free(s);
 }

@@ -114,6 +114,8 @@ ilqr_config trajectory_settings(const ctn_scene *scene, int knots)
                          .tolerance = o->tolerance};
 }
 
+enum { MOST_AT_ONCE = 256 };  // points of roll-outs: all alpha of all blocks, as lanes of several threads have room for many
+
 trajectory *trajectory_open(const ctn_scene *scene, const ctn_model *model, const ctn_batch_config *cfg, double duration,
                             const added_cost *more, ctn_error *err)
 {
@@ -126,7 +128,8 @@ trajectory *trajectory_open(const ctn_scene *scene, const ctn_model *model, cons
     double *const lower = calloc(2 * (size_t)t->nu + 1, sizeof *lower), *const upper = lower + t->nu;
     bool opened = t->running && t->end && lower;
     if (!opened) fail(err, CTN_NO_MEMORY, "not enough memory for a trajectory");
-    opened = opened && (t->plant = scene_plant_open(scene, model, cfg, duration, o->alphas, err)) && open_limits(t, err);
+    const int points = o->alphas * o->forward, at_once = points < MOST_AT_ONCE ? points : MOST_AT_ONCE;
+    opened = opened && (t->plant = scene_plant_open(scene, model, cfg, duration, at_once, err)) && open_limits(t, err);
     if (opened && o->reward > 0) {
         t->reward = reward_cost_open(scene, model, trajectory_knots(t), trajectory_knot(t), err);
         if ((opened = t->reward)) scene_plant_add(t->plant, reward_cost_added(t->reward));

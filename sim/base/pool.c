@@ -14,7 +14,7 @@
 enum { CACHE_LINE = 64 };
 
 struct pool {
-    int threads, started, looks;
+    int threads, started, looks, owners;
     pid_t owner;        // the process that has the threads
     pthread_t *thread;  // [threads - 1]
     pthread_mutex_t lock;
@@ -36,9 +36,9 @@ typedef struct {
 } worker;
 
 /// Lists that come one soon after another, as passes over one large tree do, find the threads awake: on a virtual machine, to
-/// sleep and to wake up takes as long as many of these. So often a thread looks before it sleeps, some 50 microseconds, if each
+/// sleep and to wake up takes as long as many of these. So often a thread looks before it sleeps, some 200 microseconds, if each
 /// has a CPU. (Not by the instruction `pause`: such machines take a CPU away from those that say it often.)
-enum { LOOKS = 32768 };
+enum { LOOKS = 131072 };
 
 static void take_jobs(pool *p, int thread)
 {
@@ -85,7 +85,7 @@ pool *pool_create(int threads)
     pool *p = aligned_alloc(CACHE_LINE, sizeof *p);
     if (!p) return NULL;
     memset(p, 0, sizeof *p);
-    p->threads = threads, p->owner = getpid(), p->looks = threads <= pool_cpus() ? LOOKS : 0;
+    p->threads = threads, p->owners = 1, p->owner = getpid(), p->looks = threads <= pool_cpus() ? LOOKS : 0;
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->work, NULL);
     pthread_cond_init(&p->done, NULL);
@@ -103,9 +103,11 @@ pool *pool_create(int threads)
     return NULL;
 }
 
+pool *pool_keep(pool *p) { return p->owners++, p; }
+
 void pool_free(pool *p)
 {
-    if (!p) return;
+    if (!p || --p->owners) return;
     if (!pool_orphaned(p)) {
         p->stop = true;
         hand_out(p);

@@ -14,6 +14,9 @@ typedef void (*pool_job)(void *context, int thread, int job);
 pool *pool_create(int threads);
 void pool_free(pool *p);  // NULL is allowed
 
+/// The same pool for one more owner, who frees it as well: threads that wait awake are in the way of those of another pool.
+pool *pool_keep(pool *p);
+
 int pool_threads(const pool *p);
 
 /// Whether this is a forked child of the process that made the pool: its threads are not here.

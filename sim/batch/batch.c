@@ -109,7 +109,7 @@ static bool open_blocks(ctn_batch *batch)
     const size_t numbers = engine->flat_size(lanes, &batch->cfg) + (along ? engine->motion_size(lanes, &batch->cfg) : 0);
     batch->flat = calloc(threads * numbers + 1, sizeof *batch->flat);
     batch->rows = calloc(threads * MOST_LANES * row_size(m), sizeof *batch->rows);
-    batch->pool = pool_create(job_threads(batch));
+    if (!batch->pool) batch->pool = pool_create(job_threads(batch));
     batch->fallbacks = calloc(worlds, sizeof *batch->fallbacks);
     if (along) batch->serial = calloc(worlds, sizeof *batch->serial);
     batch->use = calloc(threads, sizeof *batch->use);
@@ -156,10 +156,10 @@ ctn_status ctn_batch_check(const ctn_model *model, const ctn_batch_config *cfg, 
 
 ctn_batch *ctn_batch_create(const ctn_model *model, const ctn_batch_config *cfg, ctn_error *err)
 {
-    return batch_create(model, cfg, false, err);
+    return batch_create(model, cfg, false, NULL, err);
 }
 
-ctn_batch *batch_create(const ctn_model *model, const ctn_batch_config *cfg, bool told, ctn_error *err)
+ctn_batch *batch_create(const ctn_model *model, const ctn_batch_config *cfg, bool told, pool *lent, ctn_error *err)
 {
     if (ctn_batch_check(model, cfg, err) != CTN_OK) return NULL;
     const char *const on_device = device_asked(cfg->engine);
@@ -191,6 +191,7 @@ ctn_batch *batch_create(const ctn_model *model, const ctn_batch_config *cfg, boo
         if (!cfg->threads) batch->cfg.threads = pool_cpus();
         if (batch->cfg.threads > batch->blocks && parallel != CTN_PARALLEL_LINKS)
             batch->cfg.threads = batch->device ? 1 : batch->blocks;
+        if (lent) batch->cfg.threads = pool_threads(lent), batch->pool = pool_keep(lent);
     } else parameters_free(own);
     ctn_error why;
     const int threads = batch ? batch->cfg.threads : pool_cpus();

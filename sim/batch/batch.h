@@ -95,8 +95,9 @@ struct ctn_batch {
 };
 
 /// As ctn_batch_create. told: motors of worlds are told by who made it, between steps (engine->model_tell, of the lanes of a block),
-/// and not by the model's controller; what a block is told holds until its constants change. Statistics are without energies, which cost.
-ctn_batch *batch_create(const ctn_model *model, const ctn_batch_config *cfg, bool told, ctn_error *err);
+/// and not by the model's controller; what a block is told holds until its constants change. Statistics are without energies, which
+/// cost. threads: the batch keeps these, however many the configuration asks for; NULL: it has its own.
+ctn_batch *batch_create(const ctn_model *model, const ctn_batch_config *cfg, bool told, pool *threads, ctn_error *err);
 
 enum { DEVICE_CHUNK = 1024 };  // worlds whose states are looked at on the CPU at a time
 
@@ -208,6 +209,7 @@ static inline void *work_of(const ctn_batch *batch, int thread) { return batch->
 static inline int job_threads(const ctn_batch *batch)
 {
     const int threads = batch->cfg.threads;
+    if (batch->pool) return pool_threads(batch->pool);
     return batch->device || threads < batch->blocks ? threads : batch->blocks;
 }
 static inline double dt_of(const ctn_batch *batch, int world) { return batch->dt ? batch->dt[world] : batch->cfg.dt; }

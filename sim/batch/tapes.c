@@ -4,6 +4,7 @@
 #include "sim/base/status.h"
 #include "sim/batch/tape.h"
 #include "sim/batch/tapes_parts.h"
+#include "sim/batch/tapes_play.h"
 
 #include <catena/motors.h>
 #include <math.h>
@@ -59,7 +60,13 @@ static void start_targets(ctn_tapes *t)
 
 ctn_tapes *ctn_tapes_create(const ctn_model *model, const ctn_batch_config *cfg, int steps, bool gradients, ctn_error *err)
 {
-    if (missing(__func__, "model", model, err) || config_check(cfg, err) != CTN_OK) return NULL;
+    return tapes_create(model, cfg, steps, gradients, NULL, err);
+}
+
+ctn_tapes *tapes_create(const ctn_model *model, const ctn_batch_config *cfg, int steps, bool gradients, pool *threads,
+                        ctn_error *err)
+{
+    if (missing("ctn_tapes_create", "model", model, err) || config_check(cfg, err) != CTN_OK) return NULL;
     if (steps < 1) return fail(err, CTN_BAD_ARGUMENT, "steps: expected 1 or more, found %d", steps), NULL;
     if (gradients && tape_check(model, cfg, steps, err) != CTN_OK) return NULL;
     for (int k = 0; k < cfg->parameter_count && gradients; k++)
@@ -74,7 +81,7 @@ ctn_tapes *ctn_tapes_create(const ctn_model *model, const ctn_batch_config *cfg,
     t->capacity = steps, t->gradients = gradients;
     const bool still = model_has_still_thrusters(model);
     if (still && !(t->told = model_with_told_thrusters(model))) fail(err, CTN_NO_MEMORY, "not enough memory for tapes");
-    else t->batch = batch_create(still ? t->told : model, &own, true, err);
+    else t->batch = batch_create(still ? t->told : model, &own, true, threads, err);
     if (t->batch && (t->batch->device || t->batch->cfg.parallel != CTN_PARALLEL_WORLDS))
         fail(err, CTN_UNAVAILABLE, "%s: gradients of many worlds are those of lanes of the CPU in this version; take %s",
              t->batch->device ? "engine" : "parallel", t->batch->device ? "engine: auto" : "parallel: worlds");

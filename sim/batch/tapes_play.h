@@ -3,7 +3,13 @@
 #ifndef CATENA_SIM_TAPES_PLAY_H
 #define CATENA_SIM_TAPES_PLAY_H
 
+#include "sim/base/pool.h"
+
 #include <catena/tapes.h>
+
+/// As ctn_tapes_create. threads: as of batch_create (sim/batch/batch.h).
+ctn_tapes *tapes_create(const ctn_model *model, const ctn_batch_config *cfg, int steps, bool gradients, pool *threads,
+                        ctn_error *err);
 
 /// Worlds first .. first + count - 1, side by side: x [nq + nv][lanes] is their state as `round` rounds have left it, u
 /// [ncontrol][lanes] is to be what motors are told in the next one (NULL: the last one is over). good [count]: false: the
