@@ -35,10 +35,10 @@ static bool open_rows(cost_targets *t, int k)
     const int nq = ctn_model_nq(t->model), nv = ctn_model_nv(t->model);
     target *const to = &t->of[k];
     for (int i = 0; i < x->ntarget && x->moves; i++) to->moves = to->moves || x->moves[i];
-    to->size = x->term == COST_POSTURE    ? nq
-               : x->term == COST_VELOCITY ? nv
-               : x->term == COST_CONTROL  ? ctn_model_ntarget(t->model)
-                                          : x->ntarget;
+    to->size = x->term == COST_POSTURE                                   ? nq
+               : x->term == COST_VELOCITY                                ? nv
+               : x->term == COST_CONTROL || x->term == COST_CONTROL_RATE ? ctn_model_ntarget(t->model)
+                                                                         : x->ntarget;
     const size_t rows = to->moves ? (size_t)t->knots + 1 : 1, size = (size_t)to->size;
     to->rows = calloc(rows * size + 1, sizeof *to->rows);
     double *const spare = calloc((size_t)(nq + nv) + 1, sizeof *spare);

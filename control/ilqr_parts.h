@@ -6,14 +6,14 @@
 
 #include <stddef.h>
 
-enum { MOST_ALPHAS = 32, MOST_APART = 16, MOST_NUMBERS = 30000 };  // of a knot: its matrices are counted by int
+enum { MOST_ALPHAS = 32, MOST_NUMBERS = 30000 };  // of a knot: its matrices are counted by int
 
 enum { TILE = 8 };  // columns that are worked on at a time: rows of matrices have room for a multiple of these
 
 /// Matrices of a knot, and how far their rows are apart: a for n columns, b for n / 2, c for n + m, e for n + 1. Of plants
 /// with rates, z = (after 1)' as a column [n][n / 2] and G the lower half of [A B], so that [A B] = [1 before 0; 0 0 0] + z G.
 typedef struct {
-    int n, m, a, b, c, e;
+    int n, m, a, b, c, e, carried;
     bool rates;  // of the plant, and
     double before, after;
     double *P, *s;             // of the value: behind the knot, then before it. [n][a], [a]; P is symmetric

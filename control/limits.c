@@ -65,7 +65,8 @@ static bool counts_at(const limits *l, const scene_limit *t, double time)
 /// Whether limit t counts at a knot.
 static bool counts(const limits *l, const scene_limit *t, int knot)
 {
-    if (t->of.term == COST_CONTROL ? knot == l->knots : knot == 0) return false;
+    const bool told = t->of.term == COST_CONTROL || t->of.term == COST_CONTROL_RATE;
+    if (told ? knot == l->knots : knot == 0) return false;
     return t->end ? knot == l->knots : counts_at(l, t, l->begin + (l->stands ? 0 : l->knot * knot));
 }
 
@@ -114,7 +115,8 @@ limits *limits_open(const ctn_scene *scene, const ctn_model *model, int knots, d
     limits *const l = calloc(1, sizeof *l);
     if (!l) return fail(err, CTN_NO_MEMORY, "not enough memory for limits"), NULL;
     l->scene = scene, l->knots = knots, l->knot = knot;
-    l->width = 2 * ctn_model_nv(model) + ctn_model_ntarget(model);
+    const bool told = told_last_counts(scene);
+    l->width = 2 * ctn_model_nv(model) + (told ? 2 : 1) * ctn_model_ntarget(model);
     l->terms = calloc((size_t)o->nlimit + 1, sizeof *l->terms);
     size_t rows = 0, squares = 0;
     for (int k = 0; k < o->nlimit; k++) {
@@ -131,7 +133,8 @@ limits *limits_open(const ctn_scene *scene, const ctn_model *model, int knots, d
     l->lower = l->memory, l->upper = l->lower + all, l->weight = l->upper + all, l->c = l->weight + rows, l->r = l->c + rows;
     l->J = l->r + LIMIT_GROUP * squares;
     l->rows = (plant_limits){(int)rows, l->lower, l->upper, l->weight, l, evaluate};
-    l->residuals = costs_open((cost_terms){.term = l->terms, .count = o->nlimit}, model, LIMIT_GROUP - 1, knot, err);
+    l->residuals =
+        costs_open((cost_terms){.term = l->terms, .count = o->nlimit, .told = told}, model, LIMIT_GROUP - 1, knot, err);
     if (!l->residuals) return limits_close(l), NULL;
     spread(l);
     return l;

@@ -10,12 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool open_room(mpc *m, size_t nx)
+static bool open_room(mpc *m)
 {
-    const size_t nu = (size_t)m->nu, ncost = (size_t)m->ncost, dx = 2 * (size_t)m->nv;
-    m->memory = calloc(nx + dx + 3 * nu + 2 * ncost + (size_t)m->nlimit + 1, sizeof *m->memory);
+    const size_t nx = (size_t)m->plan.plant.nx, nu = (size_t)m->nu, ncost = (size_t)m->ncost, dx = (size_t)m->plan.plant.n;
+    m->memory = calloc(2 * nx + dx + 4 * nu + 2 * ncost + (size_t)m->nlimit + 1, sizeof *m->memory);
     if (!m->memory) return false;
-    m->next = m->memory, m->dx = m->next + nx, m->lower = m->dx + dx, m->upper = m->lower + nu, m->noise = m->upper + nu;
+    m->x = m->memory, m->last = m->x + nx, m->next = m->last + nu, m->dx = m->next + nx, m->lower = m->dx + dx,
+    m->upper = m->lower + nu, m->noise = m->upper + nu;
     m->squares = m->noise + nu, m->most = m->squares + ncost, m->missed = m->most + ncost;
     return true;
 }
@@ -77,6 +78,13 @@ static bool open_others(mpc *m, const ctn_scene *scene, const ctn_model *model, 
         scene_plant_add(m->own, reward_cost_added(m->reward));
     }
     return true;
+}
+
+const double *mpc_state_at(mpc *m, const double *x)
+{
+    memcpy(m->x, x, (size_t)m->nx * sizeof *x);
+    if (m->plan.plant.carried) memcpy(m->x + m->nx, m->last, (size_t)m->nu * sizeof *x);
+    return m->x;
 }
 
 static ctn_status begin(mpc *m, const double *x0, const double *U, ctn_error *err)
@@ -147,7 +155,7 @@ void mpc_waits(mpc *m, double time)
 ctn_status mpc_begin(mpc *m, const double *x, double time, ctn_error *err)
 {
     mpc_waits(m, time);
-    ctn_status status = begin(m, x, m->guess, err);
+    ctn_status status = begin(m, mpc_state_at(m, x), m->guess, err);
     for (int k = 0; k < m->first && status == CTN_OK; k++)
         if (!improve(m, &status, err)) break;
     return status == CTN_OK ? mpc_judge(m, err) : status;
@@ -168,12 +176,13 @@ mpc *mpc_make(const ctn_scene *scene, const ctn_model *model, const scene_mpc *h
 {
     mpc *const m = calloc(1, sizeof *m);
     if (!m) return fail(err, CTN_NO_MEMORY, "not enough memory for a plan"), NULL;
-    m->how = *how, m->nv = ctn_model_nv(model), m->nu = ctn_model_ntarget(model);
+    m->how = *how, m->nx = ctn_model_nq(model) + ctn_model_nv(model), m->nu = ctn_model_ntarget(model);
     m->ncost = scene->optimize.ncost, m->nlimit = scene->optimize.nlimit;
     plan_world_open(&m->plan, on);
     const double knot = scene_plant_knot(on);
     m->state = (mpc_state){.length = knot, .started = how->within > 0 ? INFINITY : 0};
-    bool made = open_room(m, (size_t)m->plan.plant.nx);
+    bool made = open_room(m);
+    if (made) ctn_model_targets(model, m->last);
     if (!made) fail(err, CTN_NO_MEMORY, "not enough memory for a plan");
     if (made && how->deadline > knot)
         made = false, fail(err, CTN_BAD_SCENE, "a plan has to be made within a knot of %g s, not within %g s; take longer knots",
@@ -255,19 +264,19 @@ static void decide(const mpc *m, const double *x, double *u)
     memcpy(u, m->solver ? ilqr_controls(m->solver) : sampling_control(m->sampler), (size_t)m->nu * sizeof *u);
     if (!m->solver) return;
     p->difference(p->context, ilqr_states(m->solver), x, m->dx);
-    matrix_multiply(m->nu, 2 * m->nv, 1, 1, ilqr_gains(m->solver), m->dx, u);
+    matrix_multiply(m->nu, p->n, 1, 1, ilqr_gains(m->solver), m->dx, u);
     for (int i = 0; i < m->nu && m->bounded; i++) u[i] = fmin(fmax(u[i], m->lower[i]), m->upper[i]);
 }
 
 /// The plan for the next knot, from where the model says that this one leads. By a deadline one iteration is always made, and
 /// others while the longest one of them still fits in.
-static ctn_status plan_next(mpc *m, const double *x, const double *u, ctn_error *err)
+static ctn_status plan_next(mpc *m, const double *u, ctn_error *err)
 {
     const plant *const p = &m->plan.plant;
     const double began = clock_now();
     double longest = 0;
     bool good;
-    ctn_status status = plant_step(p, x, u, m->next, &good, err);
+    ctn_status status = plant_step(p, m->x, u, m->next, &good, err);
     if (status == CTN_OK && !good) status = fail(err, CTN_FROZEN, "the model cannot step from where the plant is");
     if (status == CTN_OK) status = shift(m, m->next, err);
     double last = clock_now();
@@ -288,9 +297,10 @@ static double after_this(const mpc *m) { return m->origin + (m->state.knot + 1) 
 
 void mpc_tell(mpc *m, const double *x, double *u)
 {
+    x = mpc_state_at(m, x);
     note_distances(m, x);
     decide(m, x, u), note_limits(m, x, u);
-    m->told = cost_now(m, x, u);
+    m->told = cost_now(m, x, u), memcpy(m->last, u, (size_t)m->nu * sizeof *u);
     look_from(m, after_this(m));
 }
 
@@ -299,7 +309,7 @@ void mpc_move_on(mpc *m) { m->state.time = after_this(m), m->state.knot++, m->st
 ctn_status mpc_step(mpc *m, const double *x, double *u, ctn_error *err)
 {
     mpc_tell(m, x, u);
-    const ctn_status status = plan_next(m, x, u, err);
+    const ctn_status status = plan_next(m, u, err);
     if (status == CTN_OK) mpc_move_on(m);
     return status;
 }

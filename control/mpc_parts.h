@@ -10,21 +10,23 @@
 
 struct mpc {
     scene_mpc how;
-    plan_world plan;              // of the plant that is lent
-    scene_plant *own;             // NULL: of others
-    reward_cost *reward;          // of `own`; NULL: none
-    ilqr *solver;                 // or
-    sampling *sampler;            // by the planner
-    limits *limits;               // of the scene; NULL: none
-    lagrangian *lagrangian;       // which keeps them
-    int first;                    // iterations of first plans
-    int nv, nu, ncost, followed;  // knots since the time of costs began
+    plan_world plan;          // of the plant that is lent
+    scene_plant *own;         // NULL: of others
+    reward_cost *reward;      // of `own`; NULL: none
+    ilqr *solver;             // or
+    sampling *sampler;        // by the planner
+    limits *limits;           // of the scene; NULL: none
+    lagrangian *lagrangian;   // which keeps them
+    int first;                // iterations of first plans
+    int nu, ncost, followed;  // knots since the time of costs began
     bool bounded;
     double *squares, *most;  // [ncost] of distances in these
     int nlimit;
-    double *missed;  // [nlimit]
-    double *guess;   // [knots][nu]
-    double origin;   // s, at which knot 0 would have begun
+    double *missed;    // [nlimit]
+    double *guess;     // [knots][nu]
+    double origin;     // s, at which knot 0 would have begun
+    int nx;            // numbers of (q, v)
+    double *x, *last;  // the state in hand, as the plant has it, and what motors were told last
     double *next, *dx, *lower, *upper, *noise, *memory;
     double told;  // what the knot that is told costs
     mpc_state state;
@@ -40,7 +42,11 @@ mpc *mpc_make(const ctn_scene *scene, const ctn_model *model, const scene_mpc *h
 /// A first plan is to begin at `time`.
 void mpc_waits(mpc *m, double time);
 
-/// What motors are told in the knot that begins at x, and the time of costs is that of the next one, m->next being to be found.
+/// The state x [nq + nv], as the plant has it: m->x.
+const double *mpc_state_at(mpc *m, const double *x);
+
+/// What motors are told in the knot that begins at x, which is m->x then, and the time of costs is that of the next one, m->next
+/// being to be found.
 void mpc_tell(mpc *m, const double *x, double *u);
 
 /// What the plan that was made costs, and how it keeps to limits, go into the state.

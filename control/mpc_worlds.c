@@ -10,12 +10,11 @@
 #include <string.h>
 
 struct mpc_worlds {
-    int worlds, nx, nu, largest;  // of a group
+    int worlds, nx, nu;  // the second: of states as callers have them
     plan_threads *threads;
     const volatile int *interrupt;
-    mpc **of;      // [worlds]
-    bool *lost;    // [worlds]
-    double *last;  // [worlds][nu]: what was told last
+    mpc **of;    // [worlds]
+    bool *lost;  // [worlds]
     // of the call in hand
     const double *x;
     double *u, time;
@@ -81,7 +80,7 @@ static bool interrupted(mpc_worlds *m)
 
 static bool open_going(going *g, mpc_worlds *m, const plan_group *group)
 {
-    const size_t n = (size_t)group->count, nx = (size_t)m->nx, nu = (size_t)m->nu;
+    const size_t n = (size_t)group->count, nx = (size_t)scene_plant_of(group->plant)->nx, nu = (size_t)m->nu;
     *g = (going){.all = m,
                  .group = group,
                  .world = calloc(n, sizeof *g->world),
@@ -141,7 +140,7 @@ static void begin_group(void *context, const plan_group *group)
         if (!m->which || m->which[w]) take(&g, w);
     for (int i = 0; i < g.count; i++) {
         mpc *const one = world_of(&g, i);
-        const double *const x = m->x + (size_t)g.world[i] * (size_t)m->nx;
+        const double *const x = mpc_state_at(one, m->x + (size_t)g.world[i] * (size_t)m->nx);
         m->lost[g.world[i]] = false;
         mpc_waits(one, m->time);
         if (one->solver) g.status[i] = ilqr_begin(one->solver, x, one->guess, &err);
@@ -174,12 +173,11 @@ ctn_status mpc_worlds_begin(mpc_worlds *m, const bool *which, const double *x, d
 static void step_model(going *g)
 {
     const plant *const p = scene_plant_of(g->group->plant);
-    const size_t nx = (size_t)g->all->nx, nu = (size_t)g->all->nu;
+    const size_t nx = (size_t)p->nx, nu = (size_t)g->all->nu;
     ctn_error err;
     for (int i = 0; i < g->count; i++) {
-        const size_t w = (size_t)g->world[i];
-        memcpy(g->x + (size_t)i * nx, g->all->x + w * nx, nx * sizeof *g->x);
-        memcpy(g->told + (size_t)i * nu, g->all->u + w * nu, nu * sizeof *g->told);
+        memcpy(g->x + (size_t)i * nx, world_of(g, i)->x, nx * sizeof *g->x);
+        memcpy(g->told + (size_t)i * nu, world_of(g, i)->last, nu * sizeof *g->told);
     }
     const ctn_status status = plant_steps(p, g->count, g->x, g->told, g->next, g->good, &err);
     for (int i = 0; i < g->count; i++) {
@@ -210,14 +208,13 @@ static void step_group(void *context, const plan_group *group)
     going g;
     if (interrupted(m) || !open_going(&g, m, group)) return;
     for (int w = group->first; w < group->first + group->count; w++) {
-        double *const u = m->u + (size_t)w * nu, *const last = m->last + (size_t)w * nu;
+        double *const u = m->u + (size_t)w * nu;
         if (m->lost[w]) {
-            memcpy(u, last, nu * sizeof *u);
+            memcpy(u, m->of[w]->last, nu * sizeof *u);
             continue;
         }
         take(&g, w);
         mpc_tell(m->of[w], m->x + (size_t)w * nx, u);
-        memcpy(last, u, nu * sizeof *u);
     }
     if (g.count) step_model(&g);
     shift(&g);
@@ -240,8 +237,7 @@ static bool open_worlds(mpc_worlds *m, const ctn_scene *scene, const ctn_model *
 {
     const size_t count = (size_t)m->worlds;
     m->of = calloc(count, sizeof(mpc *)), m->lost = calloc(count, sizeof *m->lost);
-    m->last = calloc(count * (size_t)m->nu + 1, sizeof *m->last);
-    if (!m->of || !m->lost || !m->last) return fail(err, CTN_NO_MEMORY, "not enough memory for %d worlds", m->worlds), false;
+    if (!m->of || !m->lost) return fail(err, CTN_NO_MEMORY, "not enough memory for %d worlds", m->worlds), false;
     for (int w = 0; w < m->worlds; w++)
         if (!(m->of[w] = mpc_make(scene, model, how, seed + (uint64_t)w, plan_threads_plant(m->threads, 0), true, err)))
             return false;
@@ -285,7 +281,7 @@ void mpc_worlds_close(mpc_worlds *m)
     for (int w = 0; w < m->worlds && m->of; w++) mpc_close(m->of[w]);
     plan_threads_close(m->threads);
     pthread_mutex_destroy(&m->lock);
-    free(m->of), free(m->lost), free(m->last), free(m);
+    free(m->of), free(m->lost), free(m);
 }
 
 void mpc_worlds_leave(mpc_worlds *m, int world) { m->lost[world] = true; }

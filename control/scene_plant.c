@@ -3,6 +3,7 @@
 #include "control/accelerations.h"
 #include "control/ilqr.h"
 #include "control/plant_parameters.h"
+#include "control/told_last.h"
 #include "dynamics/model.h"
 #include "sim/base/memory.h"
 #include "sim/base/status.h"
@@ -15,7 +16,8 @@
 #include <string.h>
 
 struct scene_plant {
-    plant plant;
+    plant plant, bare;  // of which the latter is of x = (q, v)
+    told_last *told;    // what the former carries besides; NULL: nothing, they are the same
     const ctn_scene *scene;
     const ctn_model *model;
     costs *costs;
@@ -127,6 +129,9 @@ static void cost_derivatives(void *context, int count, const int *knot, const do
 
 void scene_plant_add(scene_plant *s, added_cost more) { s->added[s->nadded++] = more; }
 
+/// What the world sees of it.
+static void face(scene_plant *s) { s->plant = s->told ? told_last_plant(s->told) : s->bare; }
+
 static void add(void *context, const double *x, const double *dx, double *to)
 {
     const scene_plant *const s = context;
@@ -220,19 +225,21 @@ scene_plant *scene_plant_open(const ctn_scene *scene, const ctn_model *model, co
     if (!knots || plant_parameters_check(scene, model, cfg, err) != CTN_OK) return scene_plant_close(s), NULL;
     s->anew = ctn_method_is_implicit(cfg->method) || model->rubs || model->nbent || model->nwound;
 
-    s->plant = (plant){.knots = knots,
-                       .nx = s->nq + s->nv,
-                       .n = 2 * s->nv,
-                       .m = s->nu,
-                       .most = points,
-                       .added = s->nq == s->nv,
-                       .context = s,
-                       .play = play_points,
-                       .linearise = linearise,
-                       .cost = cost,
-                       .cost_derivatives = cost_derivatives,
-                       .add = add,
-                       .difference = difference};
+    s->bare = (plant){.knots = knots,
+                      .nx = s->nq + s->nv,
+                      .n = 2 * s->nv,
+                      .m = s->nu,
+                      .most = points,
+                      .added = s->nq == s->nv,
+                      .context = s,
+                      .play = play_points,
+                      .linearise = linearise,
+                      .cost = cost,
+                      .cost_derivatives = cost_derivatives,
+                      .add = add,
+                      .difference = difference};
+    if (told_last_counts(scene) && !(s->told = told_last_open(&s->bare, err))) return scene_plant_close(s), NULL;
+    face(s);
     ctn_batch_config own = *cfg;
     own.parallel = CTN_PARALLEL_WORLDS;
     own.max_halvings =
@@ -246,16 +253,16 @@ scene_plant *scene_plant_open(const ctn_scene *scene, const ctn_model *model, co
     for (int k = 0; k < cfg->parameter_count && opened; k++)
         opened = ctn_model_parameter(model, cfg->parameters[k], &s->values[k], err) == CTN_OK;
     if (opened && !s->parameters && accelerations_suffice(model, cfg, s->hold)) {  // which are the model's
-        s->plant.linearise = linearise_accelerations;
-        s->plant.rates = cfg->method == CTN_EULER || cfg->method == CTN_SEMI_IMPLICIT;
-        if (s->plant.rates) *(cfg->method == CTN_EULER ? &s->plant.before : &s->plant.after) = cfg->dt;
+        s->bare.linearise = linearise_accelerations;
+        s->bare.rates = cfg->method == CTN_EULER || cfg->method == CTN_SEMI_IMPLICIT;
+        if (s->bare.rates) *(cfg->method == CTN_EULER ? &s->bare.before : &s->bare.after) = cfg->dt;
         opened = (s->by = accelerations_open(model, cfg, knots, motors_of(scene), err));
     }
     own.worlds = knots, opened = opened && (s->all = ctn_tapes_create(model, &own, s->hold, true, err));
     own.worlds = points, opened = opened && (s->many = ctn_tapes_create(model, &own, 1, false, err));
     own.worlds = 1, own.threads = 1, opened = opened && (s->one = ctn_tapes_create(model, &own, 1, false, err));
     opened = opened && (s->costs = costs_open(cost_terms_of(scene), model, knots, s->knot, err));
-    if (opened) return s;
+    if (opened) return face(s), s;
     scene_plant_close(s);
     return NULL;
 }
@@ -290,7 +297,7 @@ void scene_plant_close(scene_plant *s)
 {
     if (!s) return;
     ctn_tapes_free(s->one), ctn_tapes_free(s->many), ctn_tapes_free(s->all);
-    costs_close(s->costs), accelerations_close(s->by);
+    costs_close(s->costs), accelerations_close(s->by), told_last_close(s->told);
     free(s->q), free(s->v), free(s->values);
     free(s);
 }

@@ -1,6 +1,7 @@
 /// The calls of catena/trajectories.h: a solver for each world, which groups of them lend what they work in.
 #include "control/ilqr.h"
 #include "control/plan_threads.h"
+#include "control/told_last.h"
 #include "control/trajectory.h"
 #include "sim/base/config.h"
 #include "sim/base/status.h"
@@ -19,6 +20,7 @@ enum { MOST_WORDS = 200 };
 typedef struct {
     plan_world plan;
     ilqr *solver;
+    told_apart apart;  // where states carry what motors were told last
     ctn_status lost;
     char why[MOST_WORDS];
 } one_of_them;
@@ -27,8 +29,9 @@ struct ctn_trajectories {
     int worlds;
     plan_threads *threads;
     one_of_them *of;     // [worlds]
-    double *x0, *guess;  // [worlds][nx], [knots][nu]
+    double *x0, *guess;  // [worlds][nx of plants], [knots][nu]
     size_t nx;
+    bool carries;  // states carry what motors were told last
     const volatile int *interrupt;
     int iterations;  // of the call in hand
     atomic_int status;
@@ -99,10 +102,12 @@ static ctn_status run(ctn_trajectories *t, void (*does)(void *context, const pla
 
 // ---- opening
 
-static bool open_worlds(ctn_trajectories *t, const ctn_scene *scene, int nu, const double *x0, ctn_error *err)
+static bool open_worlds(ctn_trajectories *t, const ctn_scene *scene, const ctn_model *model, const double *x0, ctn_error *err)
 {
     scene_plant *const on = plan_threads_plant(t->threads, 0);
-    const size_t worlds = (size_t)t->worlds, knots = (size_t)scene_plant_of(on)->knots, m = (size_t)nu;
+    const size_t worlds = (size_t)t->worlds, knots = (size_t)scene_plant_of(on)->knots, m = (size_t)scene_plant_of(on)->m,
+                 bare = (size_t)(ctn_model_nq(model) + ctn_model_nv(model));
+    t->nx = (size_t)scene_plant_of(on)->nx, t->carries = scene_plant_of(on)->carried > 0;
     double *const lower = calloc(2 * m + 1, sizeof *lower), *const upper = lower + m;
     t->of = calloc(worlds, sizeof *t->of);
     t->x0 = calloc(worlds * t->nx + 1, sizeof *t->x0), t->guess = calloc(knots * m + 1, sizeof *t->guess);
@@ -112,10 +117,16 @@ static bool open_worlds(ctn_trajectories *t, const ctn_scene *scene, int nu, con
         ilqr_config own = trajectory_settings(scene, (int)knots);
         const bool bounded = scene_plant_bounds(on, lower, upper);
         own.lower = bounded ? lower : NULL, own.upper = bounded ? upper : NULL, own.lent = true;
-        memcpy(t->x0, x0, worlds * t->nx * sizeof *x0), scene_plant_guess(on, t->guess);
+        for (size_t w = 0; w < worlds; w++) {
+            memcpy(t->x0 + w * t->nx, x0 + w * bare, bare * sizeof *x0);
+            if (t->carries) ctn_model_targets(model, t->x0 + w * t->nx + bare);
+        }
+        scene_plant_guess(on, t->guess);
         for (int w = 0; w < t->worlds && opened; w++) {
             plan_world_open(&t->of[w].plan, on);
             opened = (t->of[w].solver = ilqr_open(&t->of[w].plan.plant, &own, err));
+            if (opened && t->carries && !told_apart_open(&t->of[w].apart, &t->of[w].plan.plant))
+                opened = false, fail(err, CTN_NO_MEMORY, "not enough memory for %d trajectories", t->worlds);
         }
     }
     free(lower);
@@ -144,11 +155,10 @@ ctn_trajectories *ctn_trajectories_create(const ctn_scene *scene, const ctn_mode
                NULL;
     ctn_trajectories *const t = calloc(1, sizeof *t);
     if (!t) return fail(err, CTN_NO_MEMORY, "not enough memory for trajectories"), NULL;
-    t->worlds = cfg->worlds, t->nx = nx, t->interrupt = cfg->interrupt;
+    t->worlds = cfg->worlds, t->interrupt = cfg->interrupt;
     const ilqr_config solver = trajectory_settings(scene, INT32_MAX);
     t->threads = plan_threads_open(scene, model, cfg, duration, solver.alphas, &solver, err);
-    const bool opened =
-        t->threads && open_worlds(t, scene, ctn_model_ntarget(model), x0, err) && run(t, begin_group, err) == CTN_OK;
+    const bool opened = t->threads && open_worlds(t, scene, model, x0, err) && run(t, begin_group, err) == CTN_OK;
     if (opened) return t;
     ctn_trajectories_free(t);
     return NULL;
@@ -157,7 +167,7 @@ ctn_trajectories *ctn_trajectories_create(const ctn_scene *scene, const ctn_mode
 void ctn_trajectories_free(ctn_trajectories *t)
 {
     if (!t) return;
-    for (int w = 0; w < t->worlds && t->of; w++) ilqr_close(t->of[w].solver);
+    for (int w = 0; w < t->worlds && t->of; w++) ilqr_close(t->of[w].solver), told_apart_close(&t->of[w].apart);
     plan_threads_close(t->threads);
     free(t->of), free(t->x0), free(t->guess), free(t);
 }
@@ -203,7 +213,8 @@ int ctn_trajectories_knots(const ctn_trajectories *t) { return t ? scene_plant_o
 const double *ctn_trajectories_states(const ctn_trajectories *t, int world)
 {
     const one_of_them *const w = world_of(t, world);
-    return w ? ilqr_states(w->solver) : NULL;
+    const double *const X = w ? ilqr_states(w->solver) : NULL;
+    return X && t->carries ? told_apart_states(&w->apart, X) : X;
 }
 
 const double *ctn_trajectories_controls(const ctn_trajectories *t, int world)
@@ -215,5 +226,12 @@ const double *ctn_trajectories_controls(const ctn_trajectories *t, int world)
 const double *ctn_trajectories_gains(const ctn_trajectories *t, int world)
 {
     const one_of_them *const w = world_of(t, world);
-    return w ? ilqr_gains(w->solver) : NULL;
+    const double *const K = w ? ilqr_gains(w->solver) : NULL;
+    return K && t->carries ? told_apart_gains(&w->apart, K) : K;
+}
+
+const double *ctn_trajectories_told_gains(const ctn_trajectories *t, int world)
+{
+    const one_of_them *const w = world_of(t, world);
+    return w && t->carries ? told_apart_told(&w->apart, ilqr_gains(w->solver)) : NULL;
 }

@@ -4,6 +4,7 @@
 #include "control/limits.h"
 #include "control/reward_cost.h"
 #include "control/scene_plant.h"
+#include "control/told_last.h"
 #include "sim/base/new_file.h"
 #include "sim/base/status.h"
 
@@ -28,14 +29,14 @@ struct trajectory {
     added_cost more;                  // context NULL: none
     double cost;                      // without what limits add
     double duration, *running, *end;  // [ncost]
-    int nq, nv, nu;
+    int nq, nv, nu, nx, n;            // the latter two of states, and of changes of them (control/told_last.h)
 };
 
 /// What a trajectory X [knots + 1][nx], U [knots][nu] costs besides terms: what it earns, and costs of the caller's.
 static double cost_besides(const trajectory *t, const double *X, const double *U)
 {
     const added_cost of[] = {t->reward ? reward_cost_added(t->reward) : (added_cost){0}, t->more};
-    const size_t nx = (size_t)(t->nq + t->nv), nu = (size_t)t->nu;
+    const size_t nx = (size_t)t->nx, nu = (size_t)t->nu;
     double sum = 0;
     for (size_t i = 0; i < sizeof of / sizeof *of; i++)
         for (int k = 0; k <= trajectory_knots(t) && of[i].context; k++)
@@ -55,15 +56,22 @@ static void judge(trajectory *t)
     for (int k = 0; k < t->scene->optimize.ncost; k++) t->cost += t->running[k] + t->end[k];
 }
 
+/// The scene's start, x [nx], before which motors were told what it says.
+static void begin_at(const trajectory *t, double *x)
+{
+    ctn_model_initial_state(t->model, x, x + t->nq);
+    if (scene_plant_of(t->plant)->carried) ctn_model_targets(t->model, x + t->nq + t->nv);
+}
+
 /// From the scene's start, with what it guesses, or, again, with what has been found.
 static ctn_status begin(trajectory *t, bool again, ctn_error *err)
 {
     const size_t told = (size_t)trajectory_knots(t) * (size_t)t->nu;
     double *const U = calloc(told + 1, sizeof *U);
-    double *const x0 = calloc((size_t)(t->nq + t->nv) + 1, sizeof *x0);
+    double *const x0 = calloc((size_t)t->nx + 1, sizeof *x0);
     ctn_status status = U && x0 ? CTN_OK : fail(err, CTN_NO_MEMORY, "not enough memory for a guess");
     if (status == CTN_OK) {
-        ctn_model_initial_state(t->model, x0, x0 + t->nq);
+        begin_at(t, x0);
         if (again) memcpy(U, ilqr_controls(t->solver), told * sizeof *U);
         else scene_plant_guess(t->plant, U);
         status = ilqr_begin(t->solver, x0, U, err);
@@ -127,6 +135,7 @@ trajectory *trajectory_open(const ctn_scene *scene, const ctn_model *model, cons
     bool opened = t->running && t->end && lower;
     if (!opened) fail(err, CTN_NO_MEMORY, "not enough memory for a trajectory");
     opened = opened && (t->plant = scene_plant_open(scene, model, cfg, duration, o->alphas, err)) && open_limits(t, err);
+    if (opened) t->nx = scene_plant_of(t->plant)->nx, t->n = scene_plant_of(t->plant)->n;
     if (opened && o->reward > 0) {
         t->reward = reward_cost_open(scene, model, trajectory_knots(t), trajectory_knot(t), err);
         if ((opened = t->reward)) scene_plant_add(t->plant, reward_cost_added(t->reward));
@@ -195,6 +204,7 @@ ilqr_state trajectory_state(const trajectory *t)
 int trajectory_knots(const trajectory *t) { return scene_plant_of(t->plant)->knots; }
 double trajectory_knot(const trajectory *t) { return scene_plant_knot(t->plant); }
 ilqr *trajectory_solver(const trajectory *t) { return t->solver; }
+const plant *trajectory_plant(const trajectory *t) { return scene_plant_of(t->plant); }
 
 size_t trajectory_bytes(const trajectory *t, size_t *knot)
 {
@@ -301,7 +311,7 @@ ctn_status trajectory_write(const trajectory *t, const char *path, ctn_error *er
     new_file f = {0};
     const ctn_status status = new_file_open(&f, path, err);
     if (status != CTN_OK) return status;
-    const int N = trajectory_knots(t), n = 2 * t->nv, nx = t->nq + t->nv;
+    const int N = trajectory_knots(t), n = t->n;
     const double *const X = ilqr_states(t->solver), *const U = ilqr_controls(t->solver), *const K = ilqr_gains(t->solver);
     fprintf(f.stream, "time");
     put_names(f.stream, "u", t->nu), put_names(f.stream, "q", t->nq), put_names(f.stream, "v", t->nv);
@@ -311,7 +321,7 @@ ctn_status trajectory_write(const trajectory *t, const char *path, ctn_error *er
     for (int k = 0; k <= N; k++) {
         const size_t told = (size_t)(k < N ? k : N - 1), nu = (size_t)t->nu;
         fprintf(f.stream, "%.17g", k * trajectory_knot(t));
-        put_numbers(f.stream, U + told * nu, t->nu), put_numbers(f.stream, X + (size_t)k * (size_t)nx, nx);
+        put_numbers(f.stream, U + told * nu, t->nu), put_numbers(f.stream, X + (size_t)k * (size_t)t->nx, t->nq + t->nv);
         put_numbers(f.stream, K + told * nu * (size_t)n, t->nu * n);
         fputc('\n', f.stream);
     }
@@ -358,6 +368,7 @@ char *trajectory_scene(const ctn_scene *scene, const char *path, const char *tab
 static ctn_status play_knot(const trajectory *t, ctn_batch *batch, int k, int steps, const double *x, double *next, double *u,
                             double *missed, ctn_error *err)
 {
+    const size_t told = (size_t)scene_plant_of(t->plant)->carried;
     ctn_status status = CTN_OK;
     for (int j = 0; j < steps && status == CTN_OK; j++) {
         const double *const from = j ? next : x;
@@ -365,13 +376,14 @@ static ctn_status play_knot(const trajectory *t, ctn_batch *batch, int k, int st
         ctn_batch_targets(batch, u);
         if (t->limits) *missed = fmax(*missed, limits_missed(t->limits, k, j > 0, from, u));
         ctn_batch_state(batch, next, next + t->nq);
+        if (told) memcpy(next + t->nq + t->nv, j + 1 < steps ? x + t->nq + t->nv : u, told * sizeof *u);
     }
     return status;
 }
 
 ctn_status trajectory_value(const trajectory *t, const char *path, int finer, double *cost, double *missed, ctn_error *err)
 {
-    const int N = trajectory_knots(t), nx = t->nq + t->nv, hold = scene_plant_hold(t->plant) * finer;
+    const int N = trajectory_knots(t), nx = t->nx, hold = scene_plant_hold(t->plant) * finer;
     *cost = *missed = NAN;
     ctn_scene *const scene = ctn_scene_load(path, err);
     ctn_model *const model = scene ? ctn_model_create(scene, err) : NULL;
@@ -384,7 +396,7 @@ ctn_status trajectory_value(const trajectory *t, const char *path, int finer, do
     ctn_status status = !batch                    ? (err ? err->status : CTN_NO_MEMORY)
                         : X && U && each && knots ? CTN_OK
                                                   : fail(err, CTN_NO_MEMORY, "not enough memory for what is played");
-    if (status == CTN_OK) ctn_batch_state(batch, X, X + t->nq);
+    if (status == CTN_OK) begin_at(t, X), ctn_batch_state(batch, X, X + t->nq);
     bool lives = true;
     double most = 0;
     for (int k = 0; k < N && status == CTN_OK && lives; k++) {

@@ -39,6 +39,7 @@ int trajectory_knots(const trajectory *t);
 double trajectory_knot(const trajectory *t);                 // s
 size_t trajectory_bytes(const trajectory *t, size_t *knot);  // all, and of a knot
 ilqr *trajectory_solver(const trajectory *t);
+const plant *trajectory_plant(const trajectory *t);
 double trajectory_plays(const trajectory *t, int k, double *running);  // what term k costs, in all and over time
 
 /// A file to go on from with the same bits, and back. Errors as search_save and search_restore (control/search.h).

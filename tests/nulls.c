@@ -692,6 +692,7 @@ static void optimizations(void)
     POINTER("", ctn_optimize_states, NULL);
     POINTER("", ctn_optimize_controls, NULL);
     POINTER("", ctn_optimize_gains, NULL);
+    POINTER("", ctn_optimize_told_gains, NULL);
     NOTHING(ctn_optimize_free, NULL);
     POINTER("scene", ctn_trajectories_create, NULL, model, &cfg, 1, x, err);
     POINTER("model", ctn_trajectories_create, scene, NULL, &cfg, 1, x, err);
@@ -706,6 +707,7 @@ static void optimizations(void)
     POINTER("", ctn_trajectories_states, NULL, 0);
     POINTER("", ctn_trajectories_controls, NULL, 0);
     POINTER("", ctn_trajectories_gains, NULL, 0);
+    POINTER("", ctn_trajectories_told_gains, NULL, 0);
     NOTHING(ctn_trajectories_free, NULL);
     POINTER("scene", ctn_mpc_create, NULL, model, &cfg, 0, x, err);
     POINTER("model", ctn_mpc_create, scene, NULL, &cfg, 0, x, err);

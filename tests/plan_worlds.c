@@ -3,11 +3,13 @@
 #include "control/ilqr_together.h"
 #include "control/mpc.h"
 #include "control/mpc_worlds.h"
+#include "control/reward_cost.h"
 #include "control/scene_plant.h"
 #include "control/trajectory.h"
 #include "tests/suite.h"
 
 #include <catena/catena.h>
+#include <catena/motors.h>
 #include <check.h>
 #include <math.h>
 #include <signal.h>
@@ -52,6 +54,10 @@ static const struct {
     {"ball", BALL "optimize:\n  alphas: 4\n  cost:\n    - {term: posture, weight: 1, end: 50}\n"
                   "    - {term: velocity, weight: 0.02, end: 1}\n    - {term: control, weight: 0.02}\n"
                   "integrator: {method: radau, dt: 0.02}\nduration: 0.4\n"},
+    {"rates",
+     CHAIN TORQUES(", effort: 4") "reward:\n  - {term: smoothness, weight: -0.001}\noptimize:\n  alphas: 3\n  forward: 2\n"
+                                  "  reward: 0.5\n" COSTS "    - {term: control_rate, weight: 0.001}\n"
+                                  "integrator: {method: semi-implicit, dt: 0.02}\nduration: 0.4\n"},
 };
 enum { SCENES = sizeof scenes / sizeof *scenes, ITERATIONS = 6, MOST_WORLDS = 11 };
 
@@ -92,6 +98,12 @@ typedef struct {
     double *X, *U, *K;
 } alone;
 
+/// The first `some` columns of rows [rows][width].
+static void columns(size_t rows, size_t width, size_t some, const double *x, double *to)
+{
+    for (size_t k = 0; k < rows; k++) memcpy(to + k * some, x + k * width, some * sizeof *to);
+}
+
 static alone optimise_alone(const problem *p, const double *x0, int iterations)
 {
     ctn_error err;
@@ -99,19 +111,24 @@ static alone optimise_alone(const problem *p, const double *x0, int iterations)
     ck_assert_msg(s != NULL, "%s", err.message);
     const plant *const of = scene_plant_of(s);
     const size_t N = (size_t)of->knots;
-    double *const U = calloc(N * p->nu, sizeof *U), lower[8], upper[8];
+    reward_cost *const earned =
+        p->scene->optimize.reward > 0 ? reward_cost_open(p->scene, p->model, of->knots, scene_plant_knot(s), &err) : NULL;
+    if (earned) scene_plant_add(s, reward_cost_added(earned));
+    double *const U = calloc(N * p->nu, sizeof *U), lower[8], upper[8], x[32];
     ilqr_config cfg = trajectory_settings(p->scene, of->knots);
     if (scene_plant_bounds(s, lower, upper)) cfg.lower = lower, cfg.upper = upper;
     ilqr *const solver = ilqr_open(of, &cfg, &err);
     ck_assert_msg(solver != NULL, "%s", err.message);
     scene_plant_guess(s, U);
     alone a = {.nX = (N + 1) * p->nx, .nU = N * p->nu, .nK = N * p->nu * 2 * p->nv};
-    a.status = ilqr_begin(solver, x0, U, &err);
+    memcpy(x, x0, p->nx * sizeof *x), ctn_model_targets(p->model, x + p->nx);  // which only some plants look at
+    a.status = ilqr_begin(solver, x, U, &err);
     for (int k = 0; k < iterations && a.status == CTN_OK; k++) a.status = ilqr_step(solver, &err);
     a.X = malloc(a.nX * sizeof *a.X), a.U = malloc(a.nU * sizeof *a.U), a.K = malloc(a.nK * sizeof *a.K);
-    memcpy(a.X, ilqr_states(solver), a.nX * sizeof *a.X), memcpy(a.U, ilqr_controls(solver), a.nU * sizeof *a.U);
-    memcpy(a.K, ilqr_gains(solver), a.nK * sizeof *a.K), a.state = ilqr_get_state(solver);
-    free(U), ilqr_close(solver), scene_plant_close(s);
+    columns(N + 1, (size_t)of->nx, p->nx, ilqr_states(solver), a.X);
+    columns(N * p->nu, (size_t)of->n, 2 * p->nv, ilqr_gains(solver), a.K);
+    memcpy(a.U, ilqr_controls(solver), a.nU * sizeof *a.U), a.state = ilqr_get_state(solver);
+    free(U), ilqr_close(solver), scene_plant_close(s), reward_cost_close(earned);
     return a;
 }
 
@@ -216,15 +233,23 @@ static const char *const controlled[] = {
     CHAIN TORQUES(", effort: 6") "optimize:\n  iterations: 0\n" COSTS
                                  "  mpc: {horizon: 0.4, iterations: 0, planner: sampling, samples: 10, points: 5}\n"
                                  "integrator: {method: semi-implicit, dt: 0.02}\nduration: 1\n",
+    CHAIN TORQUES(", effort: 6") "reward:\n  - {term: smoothness, weight: -0.001}\noptimize:\n  alphas: 4\n  iterations: 8\n"
+                                 "  reward: 0.5\n" COSTS "    - {term: control_rate, weight: 0.001}\n"
+                                 "  mpc: {horizon: 0.3, iterations: 1}\n"
+                                 "integrator: {method: semi-implicit, dt: 0.02}\nduration: 1\n",
+    CHAIN TORQUES(", effort: 6") "optimize:\n  iterations: 2\n" COSTS "    - {term: control_rate, weight: 0.001}\n"
+                                 "  mpc: {horizon: 0.4, iterations: 1, planner: mppi, samples: 10, points: 5}\n"
+                                 "integrator: {method: semi-implicit, dt: 0.02}\nduration: 1\n",
 };
 enum { CONTROLLED = sizeof controlled / sizeof *controlled, SOME = 6, KNOTS = 25 };
 
 /// Where the plant is after a knot, which is pushed besides.
 static void move_plant(const plant *of, size_t nq, size_t nx, int w, int k, const double *u, double *x)
 {
-    double next[32];
+    double next[32], from[32] = {0};
     bool good;
-    ck_assert(plant_step(of, x, u, next, &good, NULL) == CTN_OK && good);
+    memcpy(from, x, nx * sizeof *x);
+    ck_assert(plant_step(of, from, u, next, &good, NULL) == CTN_OK && good);
     for (size_t i = 0; i < nx; i++) x[i] = next[i] + (i >= nq ? 0.02 * sin(1.0 + w + 2.0 * k + (double)i) : 0);
 }
 

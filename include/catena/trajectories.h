@@ -39,6 +39,7 @@ CTN_API int ctn_trajectories_knots(const ctn_trajectories *trajectories);  // fo
 CTN_API const double *ctn_trajectories_states(const ctn_trajectories *trajectories, int world);
 CTN_API const double *ctn_trajectories_controls(const ctn_trajectories *trajectories, int world);
 CTN_API const double *ctn_trajectories_gains(const ctn_trajectories *trajectories, int world);
+CTN_API const double *ctn_trajectories_told_gains(const ctn_trajectories *trajectories, int world);
 
 #ifdef __cplusplus
 }

@@ -214,7 +214,8 @@ typedef struct scene_controller {
     int hidden[2];            // widths of layers; 0: there is none
     int plan_rows, plan_width;  // of a plan
     bool plan_feeds;          // it has states and gains
-    double *plan;             // [plan_rows][plan_width]: s, [nu], and with gains [nq], [nv], [nu][2 nv]
+    int plan_gains;           // numbers that a target goes by: 2 nv, or with what was told last 2 nv + nu
+    double *plan;             // [plan_rows][plan_width]: s, [nu], and with gains [nq], [nv], [nu][plan_gains]
     double *parameters;       // NULL: they are not given
     scene_place at, found;    // where it begins; where its parameters do, line 0: nowhere
 } scene_controller;
@@ -243,6 +244,7 @@ typedef enum cost_term {
     COST_POSTURE,         // coordinates of joints, in tangent coordinates
     COST_VELOCITY,        // their rates
     COST_CONTROL,         // what motors are told
+    COST_CONTROL_RATE,    // how fast that changes from knot to knot, a second
     COST_PLACE,           // m, of a point of a link
     COST_ORIENTATION,     // rad, a turn of a link, world axes
     COST_COM,             // m, of the centre of mass

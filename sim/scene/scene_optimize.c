@@ -71,6 +71,7 @@ static const struct {
     [COST_POSTURE] = {"posture", ALWAYS | BIT(END) | BIT(JOINTS)},
     [COST_VELOCITY] = {"velocity", ALWAYS | BIT(END) | BIT(JOINTS)},
     [COST_CONTROL] = {"control", ALWAYS},
+    [COST_CONTROL_RATE] = {"control_rate", ALWAYS},
     [COST_PLACE] = {"place", ALWAYS | BIT(END) | BIT(LINK) | BIT(POINT)},
     [COST_ORIENTATION] = {"orientation", ALWAYS | BIT(END) | BIT(LINK)},
     [COST_COM] = {"com", ALWAYS | BIT(END)},
@@ -171,7 +172,7 @@ static bool read_cost(source *s, const node *n, scene_optimize *to, scene_cost *
     if (!read_keys(s, n, "a term of the cost", cost_keys, COST_KEYS, v)) return false;
     if (!v[COST_KEY_TERM]) return missing_key(s, n, "term", "missing; as posture, place or control");
     if (!read_kind(s, v[COST_KEY_TERM], terms, sizeof *terms, COST_TERMS,
-                   "terms are posture, velocity, control, place, orientation, com, point_velocity", &row))
+                   "terms are posture, velocity, control, control_rate, place, orientation, com, point_velocity", &row))
         return false;
     x->term = (cost_term)row;
     bool ok = true;
@@ -179,7 +180,7 @@ static bool read_cost(source *s, const node *n, scene_optimize *to, scene_cost *
         if (v[k] && !(terms[row].keys & (1u << k))) ok = bad_key(s, v[k], "the term %s has none", terms[row].name);
     if (!v[COST_KEY_WEIGHT] && !v[COST_KEY_END])
         ok = missing_key(s, n, "weight",
-                         x->term == COST_CONTROL
+                         !(terms[row].keys & BIT(END))
                              ? "missing; what a square costs each second"
                              : "missing; what a square costs each second, `end` for what it costs at the end, or both");
     if (v[COST_KEY_FROM]) ok = read_number(s, v[COST_KEY_FROM], NOT_NEGATIVE, &x->from) && ok;
@@ -187,7 +188,7 @@ static bool read_cost(source *s, const node *n, scene_optimize *to, scene_cost *
     if (ok && !(x->from < x->to))
         ok = bad_value(s, v[COST_KEY_TO], "expected a time after `from` (%g s), found %s", x->from, found(v[COST_KEY_TO]).text);
     int count = 3;
-    if (x->term == COST_CONTROL) {
+    if (x->term == COST_CONTROL || x->term == COST_CONTROL_RATE) {
         if (!scene->nmotor && (!s->r->motors || !s->r->errors.count))
             return bad_value(s, v[COST_KEY_TERM], "the scene has no motors; give it some in `motors`");
         count = told_numbers(scene);
