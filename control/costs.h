@@ -28,7 +28,7 @@ void costs_derivatives(costs *c, int count, const int *knot, const double *x, co
 void costs_terms(costs *c, const double *X, const double *U, double *running, double *end);
 
 /// How far x [nx] is from the target of term k where the horizon begins, m or rad, and how fast that changes where the
-/// target stands, a second. false: it is not of posture, place or com, or has a target that never moves.
+/// target stands, a second. false: it is not of posture, place, orientation or com, or has a target that never moves.
 bool costs_distance(costs *c, int k, const double *x, double *far, double *rate);
 /// What terms square: how many numbers all of them together have, and these at points: r [count][squares], and their derivatives
 /// by changes of x and by u, J [count][squares][n + nu], NULL: not asked for. At the end u counts for nothing.

@@ -307,7 +307,7 @@ START_TEST(refused)
         {"scene.yaml", "coarse.yaml", "1", "no whole number of its steps of 0.03 s"},
         {"scene.yaml", "scene.yaml", "0.33", "--horizon) of 0.33 s is no whole number, up to a million, of knots"},
         {"scene.yaml", "scene.yaml", "0.013", "--horizon) of 0.013 s is no whole number"},
-        {"waits.yaml", "scene.yaml", "1", "optimize.mpc.starts: no target of posture, place or com moves"},
+        {"waits.yaml", "scene.yaml", "1", "optimize.mpc.starts: no target of posture, place, orientation or com moves"},
         {"earns.yaml", "scene.yaml", "1", "optimize.reward: the scene has no `reward`"},
         {"limits.yaml", "scene.yaml", "1", "optimize.limits: are kept by the planner ilqr alone"},
         {"other.yaml", "other.yaml", "1", "the scene has no `optimize:`"}};

@@ -214,6 +214,21 @@ static const struct {
     {PENDULUM "optimize: {cost: [{term: place, link: a, weight: 1}]}\n", "optimize.cost[0].target: missing"},
     {PENDULUM "optimize: {cost: [{term: point_velocity, link: a, weight: 1}]}\n",
      "optimize.cost[0].target: missing; a velocity in axes of the world"},
+    {PENDULUM "optimize: {cost: [{term: orientation, link: a, weight: 1, target: [1, 2]}]}\n",
+     "optimize.cost[0].target: expected a quaternion [w, x, y, z], a rotation vector of 3 angles, or {slerp: {times, values}}"},
+    {PENDULUM "optimize: {cost: [{term: orientation, link: a, weight: 1, target: {slerp: {times: [0, 1], values: [[1, 0, 0, 0], "
+              "[0, 1, 0, 0]]}}}]}\n",
+     "values[1]: half a turn away from the one before it, which leaves open which way; put one in between"},
+    {PENDULUM "optimize: {cost: [{term: orientation, link: a, weight: 1, target: {slerp: {times: [0, 0], values: [[1, 0, 0, 0], "
+              "[1, 1, 0, 0]]}}}]}\n",
+     "times[1]: expected a time after 0, found '0'"},
+    {PENDULUM "optimize: {cost: [{term: orientation, link: a, weight: 1, target: {slerp: {times: [0, 1], values: [[1, 0, 0, "
+              "0]]}}}]}\n",
+     "values: expected a list of 2 quaternions, one for each time"},
+    {PENDULUM "optimize: {cost: [{term: orientation, link: a, weight: 1, target: {slerp: {times: [0, 1]}}}]}\n",
+     "slerp.values: missing; a list of quaternions"},
+    {PENDULUM "optimize: {cost: [{term: orientation, link: a, weight: 1, target: {sinusoid: {amplitude: 1}}}]}\n",
+     "optimize.cost[0].target.sinusoid: unknown"},
     {PENDULUM "optimize: {cost: [{term: posture, weight: -1}]}\n", "optimize.cost[0].weight"},
     {PENDULUM "optimize: {cost: [{term: posture, weight: [1, 2]}]}\n", "optimize.cost[0].weight"},
     {PENDULUM "optimize: {cost: [{term: control, weight: 1}], bounds: [3, -3]}\n",

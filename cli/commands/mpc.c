@@ -148,6 +148,8 @@ int mpc_compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+const char *mpc_unit(cost_term term) { return term == COST_POSTURE ? "(rad, m)" : term == COST_ORIENTATION ? "rad" : "m"; }
+
 static void print_summary(const mpc_asked *a, const mpc *m, told *t, const double *x, int nq, int nv)
 {
     const mpc_state state = mpc_get_state(m), *const end = &state;
@@ -165,7 +167,7 @@ static void print_summary(const mpc_asked *a, const mpc *m, told *t, const doubl
         double rms, most;
         if (mpc_distance(m, k, &rms, &most))
             printf("  %-11s %.4g %s from its target as root of the mean square, %.4g at most\n", cost_term_name(term), rms,
-                   term == COST_POSTURE ? "(rad, m)" : "m", most);
+                   mpc_unit(term), most);
     }
     if (a->s.scene->optimize.nlimit) printf("limits        the last plan misses them by up to %.2g\n", end->violation);
     for (int k = 0; k < a->s.scene->optimize.nlimit; k++) {

@@ -28,6 +28,7 @@ int mpc_knots(const mpc_asked *a, double knot);
 void mpc_names(FILE *to, const char *prefix, int count);
 void mpc_numbers(FILE *to, const double *x, int count);
 
+const char *mpc_unit(cost_term term);           // of how far its target is
 int mpc_compare(const void *a, const void *b);  // of numbers, for qsort
 
 /// The command with worlds: an exit status.

@@ -183,7 +183,7 @@ static void print_distances(const mpc_asked *a, const mpc_worlds *m)
                 squares += rms * rms, farthest = fmax(farthest, most), count++;
         if (count)
             printf("  %-11s %.4g %s from its target as root of the mean square, %.4g at most, of %d worlds\n",
-                   cost_term_name(term), sqrt(squares / count), term == COST_POSTURE ? "(rad, m)" : "m", farthest, count);
+                   cost_term_name(term), sqrt(squares / count), mpc_unit(term), farthest, count);
     }
 }
 

@@ -257,9 +257,12 @@ typedef struct scene_cost {
     cost_term term;
     int count;             // squares
     double *weight, *end;  // [count]; NULL: 0
-    double *target;        // [ntarget]; NULL: where the scene begins, velocities 0, the model's own targets
+    double *target;        // [ntarget]; NULL: where the scene begins, velocities 0, the model's own targets. Of an orientation a
+                           // quaternion [4], or a rotation vector [3]
     int *moves;            // [ntarget] the signal of scene_optimize.signals that is added, counted from 1; 0: none
     int ntarget;
+    double (*turns)[5];  // [nturn], of an orientation: s and quaternions through which its target goes; NULL: it has `target`
+    int nturn;
     double from, to;  // s, of what is over time
     int *joints, njoint;  // links
     int link;

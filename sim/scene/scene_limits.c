@@ -294,13 +294,14 @@ static const node *moving(const node *n)
 }
 
 /// Limits stand still, which somebody who knows targets of the cost may not expect.
-static bool stands_still(source *s, const node *n, cost_term term)
+static bool stands_still(source *s, const node *n)
 {
     const node *const moves = n ? moving(n) : NULL;
     return !moves ||
            bad_value(s, moves,
-                     "limits stand still: expected a number, found %s; write several limits, each with its `from` and `to`%s",
-                     found(moves).text, term == COST_ORIENTATION ? "" : ", or a term of `cost`, whose target may move");
+                     "limits stand still: expected a number, found %s; write several limits, each with its `from` and `to`, or a "
+                     "term of `cost`, whose target may move",
+                     found(moves).text);
 }
 
 /// What is limited: one of these keys; `above` and `below` are one, and so are `angle` and `target`.
@@ -317,7 +318,7 @@ static bool read_kind_of(source *s, const node *n, const node *const v[LIMIT_KEY
                            "missing; a limit of the term %s has %s", terms[x->of.term].name, terms[x->of.term].kinds);
     if (second) return bad_key(s, second, "a limit has one of %s; write two limits", terms[x->of.term].kinds);
     for (int k = LIMIT_KEY_TARGET; k <= LIMIT_KEY_BELOW; k++)
-        if (!stands_still(s, v[k], x->of.term)) return false;
+        if (!stands_still(s, v[k])) return false;
     if (angle) return read_angle(s, angle, target, x, to);
     if (target) return read_target(s, target, x, to);
     if (v[LIMIT_KEY_WITHIN]) return read_within(s, v[LIMIT_KEY_WITHIN], x, to);
