@@ -60,25 +60,33 @@ static ctn_status open_solver(mpc *m, const ctn_scene *scene, bool lent, ctn_err
     return m->solver ? CTN_OK : CTN_NO_MEMORY;
 }
 
-/// What counts besides costs on the plant `own`: limits, and what is earned.
-static bool open_others(mpc *m, const ctn_scene *scene, const ctn_model *model, ctn_error *err)
+/// What is earned counts on the plant `own`.
+static bool open_reward(mpc *m, const ctn_scene *scene, const ctn_model *model, ctn_error *err)
 {
-    const scene_optimize *const o = &scene->optimize;
-    const plant *const p = &m->plan.plant;
-    if (m->nlimit) {
-        m->limits = limits_open(scene, model, p->knots, m->state.length, err);
-        if (!m->limits) return false;
-        m->lagrangian = lagrangian_open(p, limits_of(m->limits), o->limit_tolerance, o->penalty, err);
-        if (!m->lagrangian) return false;
-        scene_plant_add(m->own, lagrangian_added(m->lagrangian));
-    }
-    if (o->reward > 0) {
-        m->plan.reward = m->reward = reward_cost_open(scene, model, p->knots, m->state.length, err);
-        if (!m->reward) return false;
-        scene_plant_add(m->own, reward_cost_added(m->reward));
-    }
-    return true;
+    if (!(scene->optimize.reward > 0)) return true;
+    m->plan.reward = m->reward = reward_cost_open(scene, model, m->plan.plant.knots, m->state.length, err);
+    if (m->reward) scene_plant_add(m->own, reward_cost_added(m->reward));
+    return m->reward != NULL;
 }
+
+// ---- limits
+
+void mpc_begin_limits(mpc *m)
+{
+    if (m->plan.lagrangian) plan_world_look(&m->plan), lagrangian_begin(m->plan.lagrangian);
+}
+
+void mpc_shift_limits(mpc *m)
+{
+    if (m->plan.lagrangian) plan_world_look(&m->plan), lagrangian_shift(m->plan.lagrangian);
+}
+
+void mpc_follow_limits(mpc *m)
+{
+    if (m->plan.lagrangian) plan_world_look(&m->plan), lagrangian_follow(m->plan.lagrangian, m->solver);
+}
+
+// ---- plans
 
 const double *mpc_state_at(mpc *m, const double *x)
 {
@@ -89,7 +97,7 @@ const double *mpc_state_at(mpc *m, const double *x)
 
 static ctn_status begin(mpc *m, const double *x0, const double *U, ctn_error *err)
 {
-    if (m->lagrangian) lagrangian_begin(m->lagrangian);
+    mpc_begin_limits(m);
     if (m->solver) return ilqr_begin(m->solver, x0, U, err);
     sampling_begin(m->sampler, x0, U);
     return CTN_OK;
@@ -97,7 +105,7 @@ static ctn_status begin(mpc *m, const double *x0, const double *U, ctn_error *er
 
 static ctn_status shift(mpc *m, const double *x0, ctn_error *err)
 {
-    if (m->lagrangian) lagrangian_shift(m->lagrangian);
+    mpc_shift_limits(m);
     if (m->solver) return ilqr_shift(m->solver, x0, err);
     sampling_shift(m->sampler, x0);
     return CTN_OK;
@@ -107,9 +115,9 @@ static ctn_status shift(mpc *m, const double *x0, ctn_error *err)
 static bool improve(mpc *m, ctn_status *status, ctn_error *err)
 {
     if (!m->solver) return (*status = sampling_step(m->sampler, err)) == CTN_OK;
-    *status = m->lagrangian ? lagrangian_step(m->lagrangian, m->solver, err) : ilqr_step(m->solver, err);
-    const ilqr_stop stop = m->lagrangian ? lagrangian_get_state(m->lagrangian).stop : ilqr_get_state(m->solver).stop;
-    return *status == CTN_OK && stop == ILQR_RUNS;
+    lagrangian *const l = m->plan.lagrangian;
+    *status = l ? lagrangian_step(l, m->solver, err) : ilqr_step(m->solver, err);
+    return *status == CTN_OK && plan_world_runs(&m->plan, m->solver);
 }
 
 /// The time of costs, which may wait.
@@ -120,7 +128,6 @@ static void look_from(mpc *m, double time)
 {
     m->plan.begin = time_of(m, time), m->plan.stands = isinf(m->state.started);
     plan_world_look(&m->plan);
-    if (m->limits) limits_begin(m->limits, m->plan.begin, m->plan.stands);
 }
 
 ctn_status mpc_judge(mpc *m, ctn_error *err)
@@ -131,11 +138,13 @@ ctn_status mpc_judge(mpc *m, ctn_error *err)
     }
     m->state.planned = m->solver ? ilqr_get_state(m->solver).cost : sampling_get_state(m->sampler).cost;
     m->state.iterations = m->solver ? ilqr_get_state(m->solver).iteration : sampling_get_state(m->sampler).round;
-    if (!m->lagrangian) return CTN_OK;
+    lagrangian *const l = m->plan.lagrangian;
+    if (!l) return CTN_OK;
     const double *const X = ilqr_states(m->solver), *const U = ilqr_controls(m->solver);
-    if (!m->state.iterations) lagrangian_look(m->lagrangian, X, U);
-    m->state.planned -= lagrangian_cost(m->lagrangian, X, U);
-    m->state.violation = lagrangian_get_state(m->lagrangian).violation;
+    plan_world_look(&m->plan);
+    if (!m->state.iterations) lagrangian_look(l, X, U);
+    m->state.planned -= lagrangian_cost(l, X, U);
+    m->state.violation = lagrangian_get_state(l).violation;
     return CTN_OK;
 }
 
@@ -171,8 +180,16 @@ static ctn_status open_planner(mpc *m, const ctn_scene *scene, uint64_t seed, bo
     return m->how.planner == PLANNER_ILQR ? open_solver(m, scene, lent, err) : open_samples(m, scene, seed, err);
 }
 
-mpc *mpc_make(const ctn_scene *scene, const ctn_model *model, const scene_mpc *how, uint64_t seed, scene_plant *on, bool lent,
-              ctn_error *err)
+ctn_status mpc_check(const ctn_scene *scene, const scene_mpc *how, ctn_error *err)
+{
+    const scene_optimize *const o = &scene->optimize;
+    if (!o->nlimit || how->planner == PLANNER_ILQR) return CTN_OK;
+    return fail_at(err, CTN_BAD_SCENE, scene->path, o->at.line, o->at.column, "optimize.limits",
+                   "are kept by the planner ilqr alone, as samples have no multipliers; take it, or write them as costs");
+}
+
+mpc *mpc_make(const ctn_scene *scene, const ctn_model *model, const scene_mpc *how, uint64_t seed, scene_plant *on,
+              limits *limits, bool lent, ctn_error *err)
 {
     mpc *const m = calloc(1, sizeof *m);
     if (!m) return fail(err, CTN_NO_MEMORY, "not enough memory for a plan"), NULL;
@@ -187,6 +204,7 @@ mpc *mpc_make(const ctn_scene *scene, const ctn_model *model, const scene_mpc *h
     if (made && how->deadline > knot)
         made = false, fail(err, CTN_BAD_SCENE, "a plan has to be made within a knot of %g s, not within %g s; take longer knots",
                            knot, how->deadline);
+    made = made && (!limits || plan_world_limit(&m->plan, scene, limits, err));
     if (made && open_planner(m, scene, seed, lent, err) == CTN_OK) return m;
     mpc_close(m);
     return NULL;
@@ -196,18 +214,17 @@ mpc *mpc_open(const ctn_scene *scene, const ctn_model *model, const ctn_batch_co
               ctn_error *err)
 {
     const int points = how->planner == PLANNER_ILQR ? scene->optimize.alphas : how->samples;
-    const scene_optimize *const o = &scene->optimize;
-    if (o->nlimit && how->planner != PLANNER_ILQR)
-        return fail_at(err, CTN_BAD_SCENE, scene->path, o->at.line, o->at.column, "optimize.limits",
-                       "are kept by the planner ilqr alone, as samples have no multipliers; take it, or write them as costs"),
-               NULL;
+    if (mpc_check(scene, how, err) != CTN_OK) return NULL;
     scene_plant *const plan = scene_plant_open(scene, model, cfg, how->horizon, points, err);
-    mpc *const m = plan ? mpc_make(scene, model, how, seed, plan, false, err) : NULL;
-    if (!m) return scene_plant_close(plan), NULL;
-    m->own = plan;
+    const bool limited = scene->optimize.nlimit > 0;
+    limits *const own =
+        plan && limited ? limits_open(scene, model, scene_plant_of(plan)->knots, scene_plant_knot(plan), err) : NULL;
+    mpc *const m = plan && (own || !limited) ? mpc_make(scene, model, how, seed, plan, own, false, err) : NULL;
+    if (!m) return limits_close(own), scene_plant_close(plan), NULL;
+    m->own = plan, m->limits = own;
     double *const start = m->next;
     ctn_model_initial_state(model, start, start + ctn_model_nq(model));
-    if (open_others(m, scene, model, err) && mpc_begin(m, start, 0, err) == CTN_OK) return m;
+    if (open_reward(m, scene, model, err) && mpc_begin(m, start, 0, err) == CTN_OK) return m;
     mpc_close(m);
     return NULL;
 }
@@ -216,7 +233,7 @@ void mpc_close(mpc *m)
 {
     if (!m) return;
     ilqr_close(m->solver), sampling_close(m->sampler), scene_plant_close(m->own);
-    lagrangian_close(m->lagrangian), limits_close(m->limits), reward_cost_close(m->reward);
+    plan_world_close(&m->plan), limits_close(m->limits), reward_cost_close(m->reward);
     free(m->memory), free(m->guess), free(m);
 }
 
@@ -242,7 +259,7 @@ static void note_distances(mpc *m, const double *x)
 static void note_limits(mpc *m, const double *x, const double *u)
 {
     for (int k = 0; k < m->nlimit && m->state.knot; k++)
-        m->missed[k] = fmax(m->missed[k], limits_missed_at(m->limits, k, time_of(m, m->state.time), x, u));
+        m->missed[k] = fmax(m->missed[k], limits_missed_at(m->plan.limits, k, time_of(m, m->state.time), x, u));
 }
 
 /// What x, u cost where the horizon begins, but for what limits add.
@@ -287,7 +304,7 @@ static ctn_status plan_next(mpc *m, const double *u, ctn_error *err)
         longest = fmax(longest, after - last), last = after;
     }
     if (status == CTN_OK) status = mpc_judge(m, err);
-    if (status == CTN_OK && m->lagrangian) lagrangian_follow(m->lagrangian, m->solver);
+    if (status == CTN_OK) mpc_follow_limits(m);
     m->state.seconds = clock_now() - began;
     return status;
 }

@@ -10,13 +10,12 @@
 
 struct mpc {
     scene_mpc how;
-    plan_world plan;          // of the plant that is lent
-    scene_plant *own;         // NULL: of others
-    reward_cost *reward;      // of `own`; NULL: none
+    plan_world plan;   // of the plant that is lent
+    scene_plant *own;  // NULL: of others; and
+    reward_cost *reward;
+    limits *limits;           // of it; NULL: none
     ilqr *solver;             // or
     sampling *sampler;        // by the planner
-    limits *limits;           // of the scene; NULL: none
-    lagrangian *lagrangian;   // which keeps them
     int first;                // iterations of first plans
     int nu, ncost, followed;  // knots since the time of costs began
     bool bounded;
@@ -35,9 +34,19 @@ struct mpc {
 /// Settings of a solver, but for bounds.
 ilqr_config mpc_solver(const ctn_scene *scene);
 
-/// On a plant that is lent, without a plan, and without what keeps limits. lent: what the solver works in is lent, too.
-mpc *mpc_make(const ctn_scene *scene, const ctn_model *model, const scene_mpc *how, uint64_t seed, scene_plant *on, bool lent,
-              ctn_error *err);
+/// CTN_BAD_SCENE: the planner keeps no limits, and the scene has some.
+ctn_status mpc_check(const ctn_scene *scene, const scene_mpc *how, ctn_error *err);
+
+/// On a plant, with limits (NULL: none), that are lent, without a plan. lent: what the solver works in is lent, too.
+mpc *mpc_make(const ctn_scene *scene, const ctn_model *model, const scene_mpc *how, uint64_t seed, scene_plant *on,
+              limits *limits, bool lent, ctn_error *err);
+
+/// A first plan begins without multipliers; one that moves on takes them along. The time of costs is that of the plan.
+void mpc_begin_limits(mpc *m);
+void mpc_shift_limits(mpc *m);
+
+/// After the iterations of a plan but the first: multipliers follow it.
+void mpc_follow_limits(mpc *m);
 
 /// A first plan is to begin at `time`.
 void mpc_waits(mpc *m, double time);

@@ -46,6 +46,7 @@ typedef struct {
     const plan_group *group;
     int count, *world;  // [count]
     ilqr **solver;      // likewise
+    plan_world **plan;
     const double **x0;
     ctn_status *status;
     double *next, *told, *x;  // [count][nx], [nu], [nx]
@@ -64,7 +65,8 @@ static void close_up(going *g)
 {
     int left = 0;
     for (int i = 0; i < g->count; i++)
-        if (g->status[i] == CTN_OK) g->status[left] = CTN_OK, g->solver[left] = g->solver[i], g->world[left++] = g->world[i];
+        if (g->status[i] == CTN_OK)
+            g->status[left] = CTN_OK, g->solver[left] = g->solver[i], g->plan[left] = g->plan[i], g->world[left++] = g->world[i];
     g->count = left;
 }
 
@@ -85,32 +87,37 @@ static bool open_going(going *g, mpc_worlds *m, const plan_group *group)
                  .group = group,
                  .world = calloc(n, sizeof *g->world),
                  .solver = calloc(n, sizeof(ilqr *)),
+                 .plan = calloc(n, sizeof(plan_world *)),
                  .x0 = calloc(n, sizeof(double *)),
                  .status = calloc(n, sizeof *g->status),
                  .next = calloc(n * (2 * nx + nu) + 1, sizeof *g->next),
                  .good = calloc(n, sizeof *g->good)};
     g->told = g->next + n * nx, g->x = g->told + n * nu;
-    if (g->world && g->solver && g->x0 && g->status && g->next && g->good) return true;
+    if (g->world && g->solver && g->plan && g->x0 && g->status && g->next && g->good) return true;
     ctn_error err;
     note(m, fail(&err, CTN_NO_MEMORY, "not enough memory for plans"), &err);
     return false;
 }
 
-static void close_going(going *g) { free(g->world), free(g->solver), free(g->x0), free(g->status), free(g->next), free(g->good); }
+static void close_going(going *g)
+{
+    free(g->world), free(g->solver), free(g->plan), free(g->x0), free(g->status), free(g->next), free(g->good);
+}
 
 /// World w takes part, on this thread.
 static void take(going *g, int w)
 {
     mpc *const m = g->all->of[w];
-    plan_world_take(&m->plan, m->solver, g->group, w);
-    g->status[g->count] = CTN_OK, g->solver[g->count] = m->solver, g->world[g->count++] = w;
+    plan_world_take(&m->plan, m->solver, g->group, w, NULL);  // without parameters there is nothing that could fail
+    g->status[g->count] = CTN_OK, g->solver[g->count] = m->solver, g->plan[g->count] = &m->plan;
+    g->world[g->count++] = w;
 }
 
 static void iterate(going *g, int iterations)
 {
     ctn_error err;
     for (int k = 0; k < iterations && g->count; k++) {
-        if (g->solver[0]) ilqr_step_together(g->group->together, g->count, g->solver, g->status, &err);
+        if (g->solver[0]) plan_worlds_step(g->group, g->count, g->plan, g->solver, g->status, &err);
         for (int i = 0; i < g->count && !g->solver[0]; i++) g->status[i] = sampling_step(world_of(g, i)->sampler, &err);
         for (int i = 0; i < g->count; i++)
             if (g->status[i] != CTN_OK) leave_out(g, i, g->status[i], &err);
@@ -142,7 +149,7 @@ static void begin_group(void *context, const plan_group *group)
         mpc *const one = world_of(&g, i);
         const double *const x = mpc_state_at(one, m->x + (size_t)g.world[i] * (size_t)m->nx);
         m->lost[g.world[i]] = false;
-        mpc_waits(one, m->time);
+        mpc_waits(one, m->time), mpc_begin_limits(one);
         if (one->solver) g.status[i] = ilqr_begin(one->solver, x, one->guess, &err);
         else sampling_begin(one->sampler, x, one->guess);
         if (g.status[i] != CTN_OK) leave_out(&g, i, g.status[i], &err);
@@ -192,7 +199,7 @@ static void step_model(going *g)
 static void shift(going *g)
 {
     ctn_error err;
-    for (int i = 0; i < g->count; i++) g->x0[i] = world_of(g, i)->next;
+    for (int i = 0; i < g->count; i++) g->x0[i] = world_of(g, i)->next, mpc_shift_limits(world_of(g, i));
     if (g->count && g->solver[0]) ilqr_shift_together(g->group->together, g->count, g->solver, g->x0, g->status, &err);
     for (int i = 0; i < g->count && !g->solver[0]; i++) sampling_shift(world_of(g, i)->sampler, g->x0[i]);
     for (int i = 0; i < g->count; i++)
@@ -219,6 +226,7 @@ static void step_group(void *context, const plan_group *group)
     if (g.count) step_model(&g);
     shift(&g);
     iterate(&g, m->of[group->first]->how.iterations), judge(&g);
+    for (int i = 0; i < g.count; i++) mpc_follow_limits(world_of(&g, i));
     const double seconds = clock_now() - began;
     for (int i = 0; i < g.count; i++) world_of(&g, i)->state.seconds = seconds, mpc_move_on(world_of(&g, i));
     close_going(&g);
@@ -239,7 +247,8 @@ static bool open_worlds(mpc_worlds *m, const ctn_scene *scene, const ctn_model *
     m->of = calloc(count, sizeof(mpc *)), m->lost = calloc(count, sizeof *m->lost);
     if (!m->of || !m->lost) return fail(err, CTN_NO_MEMORY, "not enough memory for %d worlds", m->worlds), false;
     for (int w = 0; w < m->worlds; w++)
-        if (!(m->of[w] = mpc_make(scene, model, how, seed + (uint64_t)w, plan_threads_plant(m->threads, 0), true, err)))
+        if (!(m->of[w] = mpc_make(scene, model, how, seed + (uint64_t)w, plan_threads_plant(m->threads, 0),
+                                  plan_threads_limits(m->threads, 0), true, err)))
             return false;
     return true;
 }
@@ -247,12 +256,7 @@ static bool open_worlds(mpc_worlds *m, const ctn_scene *scene, const ctn_model *
 mpc_worlds *mpc_worlds_open(const ctn_scene *scene, const ctn_model *model, const ctn_batch_config *cfg, const scene_mpc *how,
                             uint64_t seed, const double *x0, ctn_error *err)
 {
-    const scene_optimize *const o = &scene->optimize;
-    if (o->nlimit)
-        return fail_at(err, CTN_BAD_SCENE, scene->path, o->at.line, o->at.column, "optimize.limits",
-                       "are kept by the plans of one world in this version, not by those of many side by side; take catena mpc "
-                       "without --worlds, or write them as costs"),
-               NULL;
+    if (mpc_check(scene, how, err) != CTN_OK) return NULL;
     if (cfg->parameter_count)
         return fail(err, CTN_UNAVAILABLE,
                     "parameters: plans of many worlds are of one model in this version; give the plants other ones"),
@@ -300,3 +304,5 @@ bool mpc_worlds_distance(const mpc_worlds *m, int world, int k, double *rms, dou
 {
     return mpc_distance(m->of[world], k, rms, most);
 }
+
+double mpc_worlds_missed(const mpc_worlds *m, int world, int k) { return mpc_missed(m->of[world], k); }

@@ -30,5 +30,6 @@ int mpc_worlds_count(const mpc_worlds *m);
 mpc_state mpc_worlds_state(const mpc_worlds *m, int world, int *group);
 bool mpc_worlds_lost(const mpc_worlds *m, int world);  // there is no plan that goes on
 bool mpc_worlds_distance(const mpc_worlds *m, int world, int k, double *rms, double *most);
+double mpc_worlds_missed(const mpc_worlds *m, int world, int k);  // as mpc_missed
 
 #endif

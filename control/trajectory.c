@@ -32,16 +32,31 @@ struct trajectory {
     int nq, nv, nu, nx, n;            // the latter two of states, and of changes of them (control/told_last.h)
 };
 
-/// What a trajectory X [knots + 1][nx], U [knots][nu] costs besides terms: what it earns, and costs of the caller's.
-static double cost_besides(const trajectory *t, const double *X, const double *U)
+static double cost_besides(const plant *p, const added_cost *of, int count, const double *X, const double *U)
 {
-    const added_cost of[] = {t->reward ? reward_cost_added(t->reward) : (added_cost){0}, t->more};
-    const size_t nx = (size_t)t->nx, nu = (size_t)t->nu;
     double sum = 0;
-    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
-        for (int k = 0; k <= trajectory_knots(t) && of[i].context; k++)
-            of[i].cost(of[i].context, 1, &k, X + (size_t)k * nx, U + (k < trajectory_knots(t) ? (size_t)k * nu : 0), &sum);
+    for (int i = 0; i < count; i++)
+        for (int k = 0; k <= p->knots && of[i].context; k++)
+            of[i].cost(of[i].context, 1, &k, X + (size_t)k * (size_t)p->nx, U + (k < p->knots ? (size_t)k * (size_t)p->m : 0),
+                       &sum);
     return sum;
+}
+
+double trajectory_cost(costs *c, int ncost, const plant *p, const added_cost *besides, int count, const double *X,
+                       const double *U, double *running, double *end)
+{
+    costs_terms(c, X, U, running, end);
+    double sum = cost_besides(p, besides, count, X, U);
+    for (int k = 0; k < ncost; k++) sum += running[k] + end[k];
+    return sum;
+}
+
+/// What it earns, and costs of the caller's.
+enum { BESIDES = 2 };
+static const added_cost *besides(const trajectory *t, added_cost of[BESIDES])
+{
+    of[0] = t->reward ? reward_cost_added(t->reward) : (added_cost){0}, of[1] = t->more;
+    return of;
 }
 
 /// What the trajectory costs, and how it keeps to limits.
@@ -51,9 +66,8 @@ static void judge(trajectory *t)
     if (!t->lagrangian) return;
     const double *const X = ilqr_states(t->solver), *const U = ilqr_controls(t->solver);
     lagrangian_look(t->lagrangian, X, U);
-    costs_terms(scene_plant_costs(t->plant), X, U, t->running, t->end);
-    t->cost = cost_besides(t, X, U);
-    for (int k = 0; k < t->scene->optimize.ncost; k++) t->cost += t->running[k] + t->end[k];
+    t->cost = trajectory_cost(scene_plant_costs(t->plant), t->scene->optimize.ncost, scene_plant_of(t->plant),
+                              besides(t, (added_cost[BESIDES]){{0}}), BESIDES, X, U, t->running, t->end);
 }
 
 /// The scene's start, x [nx], before which motors were told what it says.
@@ -134,12 +148,13 @@ trajectory *trajectory_open(const ctn_scene *scene, const ctn_model *model, cons
     double *const lower = calloc(2 * (size_t)t->nu + 1, sizeof *lower), *const upper = lower + t->nu;
     bool opened = t->running && t->end && lower;
     if (!opened) fail(err, CTN_NO_MEMORY, "not enough memory for a trajectory");
-    opened = opened && (t->plant = scene_plant_open(scene, model, cfg, duration, o->alphas, err)) && open_limits(t, err);
+    opened = opened && (t->plant = scene_plant_open(scene, model, cfg, duration, o->alphas, err));
     if (opened) t->nx = scene_plant_of(t->plant)->nx, t->n = scene_plant_of(t->plant)->n;
     if (opened && o->reward > 0) {
         t->reward = reward_cost_open(scene, model, trajectory_knots(t), trajectory_knot(t), err);
         if ((opened = t->reward)) scene_plant_add(t->plant, reward_cost_added(t->reward));
     }
+    opened = opened && open_limits(t, err);  // after rewards, as of many worlds, so that sums are the same
     if (opened && more) t->more = *more, scene_plant_add(t->plant, *more);
     if (opened) {
         const bool bounded = scene_plant_bounds(t->plant, lower, upper);
@@ -410,7 +425,7 @@ ctn_status trajectory_value(const trajectory *t, const char *path, int finer, do
         *missed = t->limits ? fmax(most, limits_missed(t->limits, N, false, X + (size_t)N * (size_t)nx, U)) : 0;
         costs_cost(scene_plant_costs(t->plant), N, knots, X, U, each);
         costs_cost(scene_plant_costs(t->plant), 1, knots + N, X + (size_t)N * (size_t)nx, U, each + N);
-        *cost = cost_besides(t, X, U);
+        *cost = cost_besides(scene_plant_of(t->plant), besides(t, (added_cost[BESIDES]){{0}}), BESIDES, X, U);
         for (int k = 0; k <= N; k++) *cost += each[k];
     }
     ctn_batch_free(batch), ctn_model_free(model), ctn_scene_free(scene);

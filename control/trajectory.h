@@ -4,6 +4,7 @@
 #ifndef CATENA_CONTROL_TRAJECTORY_H
 #define CATENA_CONTROL_TRAJECTORY_H
 
+#include "control/costs.h"
 #include "control/lagrangian.h"
 #include "sim/scene/scene.h"
 
@@ -11,6 +12,11 @@
 #include <catena/model.h>
 
 typedef struct trajectory trajectory;
+
+/// What a trajectory of plant `p` costs, X [knots + 1][nx], U [knots][m], but for what limits add: terms of `c`, which are told
+/// apart, over time and at the end [ncost], and what comes `besides` [count], where that has a context.
+double trajectory_cost(costs *c, int ncost, const plant *p, const added_cost *besides, int count, const double *X,
+                       const double *U, double *running, double *end);
 
 /// What the scene says of the solver of so many knots, but for bounds.
 ilqr_config trajectory_settings(const ctn_scene *scene, int knots);

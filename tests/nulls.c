@@ -699,6 +699,7 @@ static void optimizations(void)
     POINTER("cfg", ctn_trajectories_create, scene, model, NULL, 1, x, err);
     POINTER("x0", ctn_trajectories_create, scene, model, &cfg, 1, NULL, err);
     STATUS("trajectories", ctn_trajectories_step, NULL, 1, err);
+    STATUS("trajectories", ctn_trajectories_set_parameters, NULL, &value, err);
     NUMBER(false, ctn_trajectories_run, NULL);
     note("ctn_trajectories_get_state");
     ck_assert_int_eq(ctn_trajectories_get_state(NULL, 0).iteration, 0);

@@ -187,6 +187,22 @@ static void print_distances(const mpc_asked *a, const mpc_worlds *m)
     }
 }
 
+/// What plants missed limits by, at most of all worlds that go on.
+static void print_limits(const mpc_asked *a, const mpc_worlds *m)
+{
+    double planned = 0;
+    for (int w = 0; w < a->worlds; w++)
+        if (!mpc_worlds_lost(m, w)) planned = fmax(planned, mpc_worlds_state(m, w, NULL).violation);
+    if (a->s.scene->optimize.nlimit) printf("limits        the last plans miss them by up to %.2g\n", planned);
+    for (int k = 0; k < a->s.scene->optimize.nlimit; k++) {
+        const scene_limit *const t = &a->s.scene->optimize.limits[k];
+        double most = 0;
+        for (int w = 0; w < a->worlds; w++)
+            if (!mpc_worlds_lost(m, w)) most = fmax(most, mpc_worlds_missed(m, w, k));
+        mpc_print_limit(t, most);
+    }
+}
+
 static void print_summary(const mpc_asked *a, const mpc_worlds *m, const moved_worlds *p, told *t)
 {
     const mpc_state first = mpc_worlds_state(m, 0, NULL);
@@ -201,7 +217,7 @@ static void print_summary(const mpc_asked *a, const mpc_worlds *m, const moved_w
     printf("followed      %g s, %d knots of %g s, plans of %g s by %s, %d worlds\n", t->knots * first.length, t->knots,
            first.length, a->how.horizon, mpc_planner_names[a->how.planner], a->worlds);
     printf("lost          %d worlds whose plants froze, %d from where no plan went on\n", froze, a->worlds - alive - froze);
-    print_distances(a, m);
+    print_distances(a, m), print_limits(a, m);
     if (alive)
         printf("cost          %.6g over time (median), %.6g at least, %.6g at most\n", cost[alive / 2], cost[0], cost[alive - 1]);
     printf("plans         %.3f ms a knot for all of them (median), %.3f ms at most; %d of %d took longer than a knot\n",
@@ -257,6 +273,9 @@ int mpc_follow_worlds(const arguments *args, const mpc_asked *a)
         look(&plants, a->worlds, nq, nv);
         m = mpc_worlds_open(a->s.scene, a->s.model, &cfg, &a->how, a->seed, plants.x, &err);
         if (!m) status = err.status == CTN_INTERRUPTED ? run_error("interrupted before the first plans") : status_error(&err, "");
+        double most = 0;
+        for (int w = 0; w < a->worlds && m; w++) most = fmax(most, mpc_worlds_state(m, w, NULL).violation);
+        mpc_warn_of_limits(&a->s.scene->optimize, most);
     }
     if (status == EXIT_OK && new_file_open(&f, a->table, &err) != CTN_OK) status = status_error(&err, "");
     else if (status == EXIT_OK) {
