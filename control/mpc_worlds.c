@@ -5,6 +5,7 @@
 #include "sim/base/status.h"
 
 #include <catena/motors.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,15 +114,29 @@ static void take(going *g, int w)
     g->world[g->count++] = w;
 }
 
-static void iterate(going *g, int iterations)
+/// Whether plans of some of them can be made better.
+static bool some_run(const going *g)
+{
+    bool run = g->count && !g->solver[0];  // samples always
+    for (int i = 0; i < g->count && !run; i++) run = plan_world_runs(g->plan[i], g->solver[i]);
+    return run;
+}
+
+/// Iterations of all: so many, or, with a deadline (`seconds` after `began`), one and others while the longest of them still fits
+/// in.
+static void iterate(going *g, int iterations, double began, double seconds)
 {
     ctn_error err;
-    for (int k = 0; k < iterations && g->count; k++) {
+    double longest = 0, last = clock_now();
+    for (int k = 0; some_run(g); k++) {
+        if (seconds > 0 ? k && last - began + longest > seconds : k >= iterations) break;
         if (g->solver[0]) plan_worlds_step(g->group, g->count, g->plan, g->solver, g->status, &err);
         for (int i = 0; i < g->count && !g->solver[0]; i++) g->status[i] = sampling_step(world_of(g, i)->sampler, &err);
         for (int i = 0; i < g->count; i++)
             if (g->status[i] != CTN_OK) leave_out(g, i, g->status[i], &err);
         close_up(g);
+        const double after = clock_now();
+        longest = fmax(longest, after - last), last = after;
     }
 }
 
@@ -155,7 +170,7 @@ static void begin_group(void *context, const plan_group *group)
         if (g.status[i] != CTN_OK) leave_out(&g, i, g.status[i], &err);
     }
     close_up(&g);
-    iterate(&g, m->of[group->first]->first), judge(&g);
+    iterate(&g, m->of[group->first]->first, 0, 0), judge(&g);
     close_going(&g);
 }
 
@@ -225,7 +240,8 @@ static void step_group(void *context, const plan_group *group)
     }
     if (g.count) step_model(&g);
     shift(&g);
-    iterate(&g, m->of[group->first]->how.iterations), judge(&g);
+    const scene_mpc *const how = &m->of[group->first]->how;
+    iterate(&g, how->iterations, began, how->deadline / plan_threads_rounds(m->threads)), judge(&g);
     for (int i = 0; i < g.count; i++) mpc_follow_limits(world_of(&g, i));
     const double seconds = clock_now() - began;
     for (int i = 0; i < g.count; i++) world_of(&g, i)->state.seconds = seconds, mpc_move_on(world_of(&g, i));
@@ -260,9 +276,6 @@ mpc_worlds *mpc_worlds_open(const ctn_scene *scene, const ctn_model *model, cons
     if (cfg->parameter_count)
         return fail(err, CTN_UNAVAILABLE,
                     "parameters: plans of many worlds are of one model in this version; give the plants other ones"),
-               NULL;
-    if (how->deadline > 0)
-        return fail(err, CTN_BAD_SCENE, "plans of many worlds have a number of iterations, no deadline; leave `deadline` out"),
                NULL;
     mpc_worlds *const m = calloc(1, sizeof *m);
     if (!m) return fail(err, CTN_NO_MEMORY, "not enough memory for plans"), NULL;

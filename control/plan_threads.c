@@ -205,6 +205,8 @@ int plan_threads_group(const plan_threads *t, int world)
     return left < t->size ? left : t->size;
 }
 
+int plan_threads_rounds(const plan_threads *t) { return (t->groups + t->threads - 1) / t->threads; }
+
 scene_plant *plan_threads_plant(const plan_threads *t, int thread) { return t->own[thread].plant; }
 limits *plan_threads_limits(const plan_threads *t, int thread) { return t->own[thread].limits; }
 

@@ -64,6 +64,7 @@ plan_threads *plan_threads_open(const ctn_scene *scene, const ctn_model *model, 
 void plan_threads_close(plan_threads *t);  // NULL is allowed
 
 int plan_threads_group(const plan_threads *t, int world);  // how many worlds are worked on with it
+int plan_threads_rounds(const plan_threads *t);            // groups that a thread works on one after another, at most
 scene_plant *plan_threads_plant(const plan_threads *t, int thread);
 limits *plan_threads_limits(const plan_threads *t, int thread);  // NULL: none
 

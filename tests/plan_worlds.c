@@ -335,6 +335,38 @@ START_TEST(plans_as_alone)
 }
 END_TEST
 
+/// With a deadline each plan has an iteration in any case, and no other where there is no time.
+START_TEST(by_a_deadline)
+{
+    problem p = open_problem(CHAIN TORQUES("") "optimize:\n  alphas: 4\n  iterations: 1\n  tolerance: 0\n" COSTS
+                                               "  mpc: {horizon: 0.4, deadline: 0.02}\n"
+                                               "integrator: {method: semi-implicit, dt: 0.02}\nduration: 1\n");
+    for (int many = 0; many < 2; many++) {  // in time, and with none left for a second iteration
+        ctn_error err;
+        ctn_batch_config cfg = p.cfg;
+        cfg.worlds = 7, cfg.threads = 1;
+        p.scene->optimize.mpc.deadline = many ? 0.02 : 1e-9;
+        ctn_mpc *const m = ctn_mpc_create(p.scene, p.model, &cfg, 0, p.x0, &err);
+        ck_assert_msg(m != NULL, "%s", err.message);
+        double x[7 * 16], u[7 * 3];
+        memcpy(x, p.x0, (size_t)cfg.worlds * p.nx * sizeof *x);
+        for (int k = 0; k < 3; k++) {
+            ck_assert(ctn_mpc_step(m, x, u, &err) == CTN_OK);
+            for (int w = 0; w < cfg.worlds; w++) {
+                const int made = ctn_mpc_get_state(m, w).iterations;
+                ck_assert_msg(many ? made >= 1 : made == 1, "%d iterations", made);
+            }
+        }
+        ctn_mpc_free(m);
+    }
+    p.scene->optimize.mpc.deadline = 0.03;
+    ctn_error err;
+    ck_assert_ptr_null(ctn_mpc_create(p.scene, p.model, &p.cfg, 0, p.x0, &err));
+    ck_assert_msg(strstr(err.message, "has to be made within a knot of 0.02 s"), "%s", err.message);
+    close_problem(&p);
+}
+END_TEST
+
 /// A world whose plan ends in nothing is told what it was told last, until it begins again; those beside it do not notice.
 START_TEST(lost_worlds)
 {
@@ -498,6 +530,7 @@ int main(void)
     tcase_add_test(c, trajectories_end);
     tcase_add_loop_test(c, trajectories_of_parameters, 0, 2);
     tcase_add_loop_test(c, plans_as_alone, 0, CONTROLLED);
+    tcase_add_test(c, by_a_deadline);
     tcase_add_test(c, lost_worlds);
     tcase_add_test(c, refused);
     tcase_add_test(c, interrupted);

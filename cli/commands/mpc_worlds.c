@@ -29,8 +29,8 @@ typedef struct {
 
 /// What there is to be told in the end.
 typedef struct {
-    double *seconds;  // [knots]: of all plans
-    int knots, late;  // of these: which took longer than a knot
+    double *seconds;          // [knots]: of all plans
+    int knots, late, missed;  // of these: which took longer than a knot, than the deadline
     long iterations;
 } told;
 
@@ -220,9 +220,10 @@ static void print_summary(const mpc_asked *a, const mpc_worlds *m, const moved_w
     print_distances(a, m), print_limits(a, m);
     if (alive)
         printf("cost          %.6g over time (median), %.6g at least, %.6g at most\n", cost[alive / 2], cost[0], cost[alive - 1]);
-    printf("plans         %.3f ms a knot for all of them (median), %.3f ms at most; %d of %d took longer than a knot\n",
+    printf("plans         %.3f ms a knot for all of them (median), %.3f ms at most; %d of %d took longer than a knot",
            1e3 * t->seconds[t->knots / 2], 1e3 * t->seconds[t->knots - 1], t->late, t->knots);
-    printf("  a second    %.0f iterations, with what else plans take\n", (double)t->iterations / sum);
+    if (a->how.deadline > 0) printf(", %d than the deadline", t->missed);
+    printf("\n  a second    %.0f iterations, with what else plans take\n", (double)t->iterations / sum);
 }
 
 /// Knot after knot; rows have the states that a knot begins with.
@@ -242,6 +243,7 @@ static int follow(const mpc_asked *a, mpc_worlds *m, moved_worlds *p, FILE *to)
         const double began = clock_now();
         const ctn_status made = mpc_worlds_step(m, p->x, p->u, &err);
         t.seconds[k] = clock_now() - began, t.late += t.seconds[k] > length;
+        t.missed += a->how.deadline > 0 && t.seconds[k] > a->how.deadline;
         if (*stop_flag()) status = run_error("interrupted at %g s", k * length);
         else if (made == CTN_FROZEN || made == CTN_UNAVAILABLE) warning("%g s: %s", k * length, err.message);
         else if (made != CTN_OK) status = engine_error(&err);
