@@ -65,6 +65,16 @@ typedef struct {
     double *lanes;        // [room + MOST_APART][2 (nx + n) + m], of points that lie side by side
 } ilqr_points;
 
+/// What second derivatives are found in.
+typedef struct {
+    double *p;                                // costates: [N + 1][n]
+    double *X, *U, *dx, *by;                  // knots that are moved, and by how much: [N + 1][nx], [N][m], [n], [N + 1]
+    double *A, *B;                            // there, and
+    plant_costs costs;                        // [N + 1]
+    double *by_x, *by_u, *moved_x, *moved_u;  // gradients of Hamiltonians: [N + 1][n], [N + 1][m]
+    double *H;                                // [N + 1][n + m][n + m]
+} ilqr_second_room;
+
 struct ilqr {
     const plant *plant;
     const sweep_kernels *sweeps;
@@ -73,6 +83,8 @@ struct ilqr {
     ilqr_state state;
     double delta;           // by which rho changes
     bool linear;            // A, B and the cost's derivatives are those of X, U
+    bool newton;            // with second derivatives of all
+    double near;            // of the gradient from which on these count
     bool valued;            // P, s are of an earlier pass
     double *X, *U, *d;      // [N + 1][nx], [N][m], [N][n]: F(x_k, u_k) - x_{k+1}
     double *A, *B;          // [N][n][n], [n][m]
@@ -89,6 +101,7 @@ struct ilqr {
     double *u, *each;  // at the end nothing is told: [m]; costs of knots: [N + 1]
     int *knots;        // [N + 1], 0, 1, ..
     double *work;      // of a knot
+    ilqr_second_room second;
     void *memory;
 };
 
@@ -101,6 +114,12 @@ static inline int block_at(int knots, int blocks, int b) { return (int)((long)kn
 
 /// Numbers that the passes over one knot need.
 size_t ilqr_knot_work(const plant *p);
+
+/// A, B and the cost's derivatives of all knots at X, U.
+ctn_status ilqr_derive(ilqr *s, const double *X, const double *U, double *A, double *B, const plant_costs *costs, ctn_error *err);
+
+/// From those at X, U: costs.xx, uu and ux become second derivatives of Hamiltonians. Not CTN_OK: they are what they were.
+ctn_status ilqr_find_second(ilqr *s, ctn_error *err);
 
 /// For the lanes of the engine that steps several worlds.
 const sweep_kernels *ilqr_sweeps(void);

@@ -179,7 +179,7 @@ static bool fits(const scene_plant *s, const ctn_batch_config *cfg, int points, 
     two.knots = 2, two.most = 1;
     plant one = two;
     one.knots = 1;
-    const ilqr_config own = {.backward = 1, .forward = 1, .alphas = points};
+    const ilqr_config own = {.backward = 1, .forward = 1, .alphas = points, .second = s->scene->optimize.method == 2};
     const double each = (double)ctn_tapes_bytes(tapes) / SOME + (double)(ilqr_bytes(&two, &own) - ilqr_bytes(&one, &own)),
                  all = each * s->plant.knots, most = memory_limit();
     ctn_tapes_free(tapes);

@@ -131,6 +131,7 @@ ilqr_config trajectory_settings(const ctn_scene *scene, int knots)
                          .forward = o->forward < knots ? o->forward : knots,
                          .zero_start = o->method == 1,
                          .cost_alone = o->method == 1,
+                         .second = o->method == 2,
                          .alphas = o->alphas,
                          .rho = o->rho,
                          .tolerance = o->tolerance};
@@ -224,7 +225,8 @@ const plant *trajectory_plant(const trajectory *t) { return scene_plant_of(t->pl
 size_t trajectory_bytes(const trajectory *t, size_t *knot)
 {
     const plant *const p = scene_plant_of(t->plant);
-    const ilqr_config own = {.backward = 1, .forward = 1, .alphas = t->scene->optimize.alphas};
+    const ilqr_config own = {
+        .backward = 1, .forward = 1, .alphas = t->scene->optimize.alphas, .second = t->scene->optimize.method == 2};
     const size_t solver = ilqr_bytes(p, &own), each = scene_plant_bytes(t->plant) + solver / (size_t)p->knots;
     if (knot) *knot = each;
     return each * (size_t)p->knots;

@@ -52,6 +52,8 @@ static const struct {
                                  "integrator: {method: rk4, dt: 0.02}\nduration: 0.6\n"},
     {"as published", CHAIN TORQUES("") "optimize:\n  alphas: 3\n  method: plancher\n  backward: 2\n  rho: 0\n" COSTS
                                        "integrator: {method: semi-implicit, dt: 0.02}\nduration: 0.4\n"},
+    {"second derivatives", CHAIN TORQUES("") "optimize:\n  method: ddp\n  alphas: 4\n" COSTS
+                                             "integrator: {method: semi-implicit, dt: 0.02}\nduration: 0.4\n"},
     {"ball", BALL "optimize:\n  alphas: 4\n  cost:\n    - {term: posture, weight: 1, end: 50}\n"
                   "    - {term: velocity, weight: 0.02, end: 1}\n    - {term: control, weight: 0.02}\n"
                   "integrator: {method: radau, dt: 0.02}\nduration: 0.4\n"},
@@ -498,7 +500,7 @@ static void stop_soon(int signal) { (void)signal, stops = 1; }
 
 START_TEST(interrupted)
 {
-    problem p = open_problem(scenes[4].text);  // of steps that take a while
+    problem p = open_problem(scenes[5].text);  // of steps that take a while
     ctn_error err;
     ctn_batch_config cfg = p.cfg;
     memcpy(p.x0 + 2 * p.nx, p.x0, p.nx * sizeof *p.x0);

@@ -312,7 +312,7 @@ static bool read_control_bounds(source *s, const node *n, scene_optimize *to)
 bool read_optimize(source *s, const node *n)
 {
     ctn_scene *const scene = s->r->scene;
-    static const char *const methods[] = {"ilqr", "plancher"};
+    static const char *const methods[] = {"ilqr", "plancher", "ddp"};
     const node *v[OPTIMIZE_KEYS];
     scene_optimize to = {.given = true,
                          .iterations = 200,
@@ -327,7 +327,7 @@ bool read_optimize(source *s, const node *n)
     if (!read_keys(s, n, "what is to be optimized", optimize_keys, OPTIMIZE_KEYS, v)) return false;
     if (s->includer) return true;  // motors and joints of an included file have other numbers here; the scene itself decides
     bool ok = read_costs(s, n, v[OPTIMIZE_KEY_COST], &to);
-    if (v[OPTIMIZE_KEY_METHOD]) ok = read_word(s, v[OPTIMIZE_KEY_METHOD], methods, 2, "ilqr or plancher", &to.method) && ok;
+    if (v[OPTIMIZE_KEY_METHOD]) ok = read_word(s, v[OPTIMIZE_KEY_METHOD], methods, 3, "ilqr, plancher or ddp", &to.method) && ok;
     if (v[OPTIMIZE_KEY_KNOT]) ok = read_number(s, v[OPTIMIZE_KEY_KNOT], POSITIVE, &to.knot) && ok;
     if (v[OPTIMIZE_KEY_ITERATIONS]) ok = read_whole(s, v[OPTIMIZE_KEY_ITERATIONS], 0, MOST_ITERATIONS, &to.iterations) && ok;
     if (v[OPTIMIZE_KEY_TOLERANCE]) ok = read_number(s, v[OPTIMIZE_KEY_TOLERANCE], NOT_NEGATIVE, &to.tolerance) && ok;
