@@ -60,9 +60,11 @@ END_TEST
 /// Three iterations and the rest are as all at once; a plan that is played already is where the next search begins.
 START_TEST(goes_on)
 {
+    static const char *const more[] = {"", "  method: ddp\n", "    - {term: control_rate, weight: 0.001}\n"};
     enter_scratch();
-    spit("scene.yaml", _i ? PENDULUM "integrator: {method: radau, dt: 0.02}\n" COSTS "  method: ddp\n"
-                          : PENDULUM "integrator: {method: radau, dt: 0.02}\n" COSTS);
+    char text[2000];
+    snprintf(text, sizeof text, "%s%s", PENDULUM "integrator: {method: radau, dt: 0.02}\n" COSTS, more[_i]);
+    spit("scene.yaml", text);
     outcome o = catena("optimize", "scene.yaml", "--out", "all.yaml", "--quiet");
     ck_assert_msg(o.status == 0 && !*o.out, "%s%s", o.out, o.err);
     outcome_free(&o);
@@ -304,7 +306,7 @@ int main(void)
     TCase *const c = tcase_create("cli_optimize");
     tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, found_is_played, 0, METHODS);
-    tcase_add_loop_test(c, goes_on, 0, 2);
+    tcase_add_loop_test(c, goes_on, 0, 3);
     tcase_add_test(c, goes_by_what_was_told);
     tcase_add_test(c, within_bounds);
     tcase_add_test(c, many_numbers);
