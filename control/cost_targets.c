@@ -28,17 +28,27 @@ struct cost_targets {
     double *given;    // what the scene says, at the time in hand
 };
 
+static int row_size(const cost_targets *t, const scene_cost *x)
+{
+    switch (x->term) {
+    case COST_POSTURE: return ctn_model_nq(t->model);
+    case COST_VELOCITY: return ctn_model_nv(t->model);
+    case COST_CONTROL:
+    case COST_CONTROL_RATE: return ctn_model_ntarget(t->model);
+    case COST_ORIENTATION: return 4;
+    default: return x->ntarget;
+    }
+}
+
 /// Rows of what is not said: where the scene begins, at rest, and as it tells its motors.
 static bool open_rows(cost_targets *t, int k)
 {
     const scene_cost *const x = &t->list.term[k];
     const int nq = ctn_model_nq(t->model), nv = ctn_model_nv(t->model);
     target *const to = &t->of[k];
+    to->moves = x->nturn > 0;
     for (int i = 0; i < x->ntarget && x->moves; i++) to->moves = to->moves || x->moves[i];
-    to->size = x->term == COST_POSTURE    ? nq
-               : x->term == COST_VELOCITY ? nv
-               : x->term == COST_CONTROL  ? ctn_model_ntarget(t->model)
-                                          : x->ntarget;
+    to->size = row_size(t, x);
     const size_t rows = to->moves ? (size_t)t->knots + 1 : 1, size = (size_t)to->size;
     to->rows = calloc(rows * size + 1, sizeof *to->rows);
     double *const spare = calloc((size_t)(nq + nv) + 1, sizeof *spare);
@@ -51,11 +61,38 @@ static bool open_rows(cost_targets *t, int k)
     return room;
 }
 
+/// Between keyframes the shorter way, about one axis at one rate; at the first and the last one beyond them.
+static void slerp(const scene_cost *x, double time, double q[4])
+{
+    const double(*const key)[5] = (const double(*)[5])x->turns;
+    int k = 0;
+    while (k + 2 < x->nturn && time >= key[k + 1][0]) k++;
+    const double s = fmin(fmax((time - key[k][0]) / (key[k + 1][0] - key[k][0]), 0), 1);
+    double cosine = 0, length = 0;
+    for (int i = 1; i <= 4; i++) cosine += key[k][i] * key[k + 1][i];
+    const double angle = acos(fmin(cosine, 1)), sine = sin(angle);
+    const double a = sine > 1e-8 ? sin((1 - s) * angle) / sine : 1 - s, b = sine > 1e-8 ? sin(s * angle) / sine : s;
+    for (int i = 0; i < 4; i++) q[i] = a * key[k][i + 1] + b * key[k + 1][i + 1], length += q[i] * q[i];
+    for (int i = 0; i < 4; i++) q[i] /= sqrt(length);
+}
+
+/// The turn by a rotation vector.
+static void turn_by(const double e[3], double q[4])
+{
+    const double angle = sqrt(e[0] * e[0] + e[1] * e[1] + e[2] * e[2]), half = angle > 0 ? sin(angle / 2) / angle : 0.5;
+    q[0] = cos(angle / 2);
+    for (int i = 0; i < 3; i++) q[1 + i] = half * e[i];
+}
+
 /// What term k says, t->given, of postures and velocities joint by joint, into its row.
 static void fill_row(const cost_targets *t, int k, double *row)
 {
     const scene_cost *const x = &t->list.term[k];
     const double *given = t->given;
+    if (x->term == COST_ORIENTATION && x->ntarget == 3) {
+        turn_by(given, row);
+        return;
+    }
     if (x->term != COST_POSTURE && x->term != COST_VELOCITY) {
         memcpy(row, given, (size_t)x->ntarget * sizeof *row);
         return;
@@ -84,7 +121,12 @@ static void fill(cost_targets *t, int k, double time, bool stands)
             memcpy(row, to->rows, (size_t)to->size * sizeof *row);
             continue;
         }
-        const double now = time + t->knot * r, after = now + 1e-6 * t->knot;  // at a jump: what comes
+        const double now = time + t->knot * r;
+        if (x->nturn) {
+            slerp(x, now, row);
+            continue;
+        }
+        const double after = now + 1e-6 * t->knot;  // at a jump: what comes
         for (int i = 0; i < x->ntarget; i++) {
             const int signal = x->moves ? x->moves[i] : 0;
             t->given[i] = x->target[i] + (signal ? signal_at(&t->signals[signal - 1], now, after).x : 0);
@@ -103,7 +145,7 @@ cost_targets *cost_targets_open(cost_terms of, const ctn_model *model, int knots
     t->of = calloc((size_t)of.count + 1, sizeof *t->of), t->given = calloc((size_t)most + 1, sizeof *t->given);
     bool room = t->of && t->given && compile_signal_list(of.signals, of.nsignal, &t->signals, &t->numbers);
     for (int k = 0; k < of.count && room; k++)
-        if ((room = open_rows(t, k)) && of.term[k].target) fill(t, k, 0, false);
+        if ((room = open_rows(t, k)) && (of.term[k].target || of.term[k].nturn)) fill(t, k, 0, false);
     if (room) return t;
     cost_targets_close(t);
     return fail(err, CTN_NO_MEMORY, "not enough memory for targets of %d knots", knots), NULL;

@@ -3,7 +3,7 @@
 #ifndef CATENA_CONTROL_COST_TARGETS_H
 #define CATENA_CONTROL_COST_TARGETS_H
 
-#include "sim/scene/scene.h"
+#include "control/told_last.h"
 
 #include <catena/model.h>
 
@@ -13,13 +13,14 @@ typedef struct cost_terms {
     int count;
     const scene_signal *signals;  // [nsignal], by which targets move
     int nsignal;
+    bool told;  // states carry what motors were told last: x = (q, v, p)
 } cost_terms;
 
 /// Those of `optimize.cost`.
 static inline cost_terms cost_terms_of(const ctn_scene *scene)
 {
     const scene_optimize *const o = &scene->optimize;
-    return (cost_terms){o->cost, o->ncost, o->signals, o->nsignal};
+    return (cost_terms){o->cost, o->ncost, o->signals, o->nsignal, told_last_counts(scene)};
 }
 
 typedef struct cost_targets cost_targets;
@@ -32,7 +33,8 @@ void cost_targets_close(cost_targets *t);  // NULL is allowed
 /// The horizon begins at `time`, s; stands: all of its knots are then.
 void cost_targets_begin(cost_targets *t, double time, bool stands);
 
-/// The target of term k at a knot, 0 .. knots: posture q [nq], velocity v [nv], control u [nu]; a point of the world [3], a turn
+/// The target of term k at a knot, 0 .. knots: posture q [nq], velocity v [nv], control u [nu], its rate
+/// [nu]; a point of the world [3], a turn
 /// [4].
 const double *cost_target(const cost_targets *t, int k, int knot);
 

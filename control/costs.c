@@ -14,6 +14,7 @@ struct costs {
     const ctn_model *model;
     ctn_dynamics *dyn;
     int knots, nq, nv, nu;
+    int nx, n;           // of states, and of changes of them
     double knot, begin;  // s: of a knot, and where the horizon begins
     bool stands;         // all knots are then
     cost_targets *targets;
@@ -52,6 +53,7 @@ costs *costs_open(cost_terms of, const ctn_model *model, int knots, double knot,
     if (!c) return fail(err, CTN_NO_MEMORY, "not enough memory for costs"), NULL;
     c->of = of, c->model = model, c->knots = knots, c->knot = knot;
     c->nq = ctn_model_nq(model), c->nv = ctn_model_nv(model), c->nu = ctn_model_ntarget(model);
+    c->nx = c->nq + c->nv + (of.told ? c->nu : 0), c->n = 2 * c->nv + (of.told ? c->nu : 0);
     const size_t nlink = (size_t)ctn_model_nlink(model), nv = (size_t)c->nv;
     c->dyn = ctn_dynamics_create(model, NULL, err);
     if (!c->dyn || !(c->targets = cost_targets_open(of, model, knots, knot, err))) return costs_close(c), NULL;
@@ -88,7 +90,7 @@ static void look_at(costs *c, int count, const double *x)
         moves = moves || t == COST_POINT_VELOCITY, com = com || t == COST_COM;
         links = links || t == COST_PLACE || t == COST_ORIENTATION || t == COST_POINT_VELOCITY;
     }
-    const size_t nx = (size_t)(c->nq + c->nv);
+    const size_t nx = (size_t)c->nx;
     for (int i = 0; i < count; i++) {
         memcpy(c->q + (size_t)i * (size_t)c->nq, x + (size_t)i * nx, (size_t)c->nq * sizeof *x);
         memcpy(c->v + (size_t)i * (size_t)c->nv, x + (size_t)i * nx + (size_t)c->nq, (size_t)c->nv * sizeof *x);
@@ -145,10 +147,14 @@ static void rotation_jacobian(const double r[3], int side, double M[9])
 static void residual(costs *c, int k, int i, int knot, const double *x, const double *u)
 {
     const scene_cost *const t = &c->of.term[k];
-    const double *const target = cost_target(c->targets, k, knot), *const at = x + (size_t)i * (size_t)(c->nq + c->nv);
+    const double *const target = cost_target(c->targets, k, knot), *const at = x + (size_t)i * (size_t)c->nx;
     switch (t->term) {
     case COST_CONTROL:
         for (int j = 0; j < t->count; j++) c->r[j] = u[(size_t)i * (size_t)c->nu + (size_t)j] - target[j];
+        return;
+    case COST_CONTROL_RATE:
+        for (int j = 0; j < t->count; j++)
+            c->r[j] = (u[(size_t)i * (size_t)c->nu + (size_t)j] - at[c->nq + c->nv + j]) / c->knot - target[j];
         return;
     case COST_POSTURE:
         if (c->nq == c->nv) {  // no turns: coordinates add up
@@ -212,7 +218,7 @@ void costs_begin(costs *c, double time, bool stands)
 
 void costs_cost(costs *c, int count, const int *knot, const double *x, const double *u, double *cost)
 {
-    const int most = c->knots + 1, nx = c->nq + c->nv;
+    const int most = c->knots + 1, nx = c->nx;
     for (; count > 0; count -= most, knot += most, x += (size_t)most * nx, u += (size_t)most * (size_t)c->nu, cost += most) {
         const int now = count < most ? count : most;
         look_at(c, now, x);
@@ -229,14 +235,14 @@ void costs_terms(costs *c, const double *X, const double *U, double *running, do
     for (int k = 0; k < c->of.count; k++) {
         running[k] = 0, end[k] = 0;
         for (int i = 0; i < c->knots; i++) running[k] += cost_of(c, k, i, i, X, U);
-        if (c->of.term[k].term != COST_CONTROL) end[k] = cost_of(c, k, c->knots, c->knots, X, U);
+        if (c->of.term[k].end) end[k] = cost_of(c, k, c->knots, c->knots, X, U);
     }
 }
 
 /// Adds J'w r and J'w J, of the rows of a term, which are by the first `width` of the n coordinates.
 static void add_squares(const costs *c, int count, const double *w, const double *rows, int width, double *x, double *xx)
 {
-    const int n = 2 * c->nv;
+    const int n = c->n;
     for (int j = 0; j < count; j++)
         for (int a = 0; a < width; a++) {
             const double g = w[j] * rows[j * width + a];
@@ -329,7 +335,7 @@ static void find_rows(costs *c, int k, int i)
 
 void costs_derivatives(costs *c, int count, const int *knot, const double *x, const double *u, const plant_costs *to)
 {
-    const size_t nv = (size_t)c->nv, n = 2 * nv, m = (size_t)c->nu, points = (size_t)count;
+    const size_t nv = (size_t)c->nv, n = (size_t)c->n, m = (size_t)c->nu, points = (size_t)count;
     memset(to->x, 0, points * n * sizeof *to->x), memset(to->xx, 0, points * n * n * sizeof *to->xx);
     memset(to->u, 0, points * m * sizeof *to->u), memset(to->uu, 0, points * m * m * sizeof *to->uu);
     memset(to->ux, 0, points * m * n * sizeof *to->ux);
@@ -347,6 +353,14 @@ void costs_derivatives(costs *c, int count, const int *knot, const double *x, co
                 for (size_t j = 0; j < m; j++)
                     to->u[(size_t)i * m + j] += w[j] * c->r[j], to->uu[((size_t)i * m + j) * m + j] += w[j];
                 continue;
+            case COST_CONTROL_RATE:
+                for (size_t j = 0; j < m; j++) {
+                    const double g = w[j] * c->r[j] / c->knot, h = w[j] / (c->knot * c->knot);
+                    const size_t a = 2 * nv + j;
+                    to->u[(size_t)i * m + j] += g, to->uu[((size_t)i * m + j) * m + j] += h;
+                    gx[a] -= g, gxx[a * n + a] += h, to->ux[((size_t)i * m + j) * n + a] -= h;
+                }
+                continue;
             case COST_VELOCITY:
                 for (int j = 0; j < t->count; j++) {
                     const size_t a = nv + (size_t)c->dof[k][j];
@@ -363,8 +377,8 @@ void costs_derivatives(costs *c, int count, const int *knot, const double *x, co
 bool costs_distance(costs *c, int k, const double *x, double *far, double *rate)
 {
     const scene_cost *const t = &c->of.term[k];
-    if (!cost_target_moves(c->targets, k) || t->term == COST_CONTROL || t->term == COST_VELOCITY ||
-        t->term == COST_POINT_VELOCITY)
+    if (!cost_target_moves(c->targets, k) || t->term == COST_CONTROL || t->term == COST_CONTROL_RATE ||
+        t->term == COST_VELOCITY || t->term == COST_POINT_VELOCITY)
         return false;
     look_at(c, 1, x);
     residual(c, k, 0, 0, x, NULL);
@@ -388,7 +402,7 @@ int costs_squares(const costs *c)
 
 void costs_residuals(costs *c, int count, const double *x, const double *u, double *r, double *J)
 {
-    const size_t nv = (size_t)c->nv, width = 2 * nv + (size_t)c->nu, all = (size_t)costs_squares(c);
+    const size_t nv = (size_t)c->nv, n = (size_t)c->n, width = n + (size_t)c->nu, all = (size_t)costs_squares(c);
     size_t at = 0;
     look_at(c, count, x);
     if (J) memset(J, 0, (size_t)count * all * width * sizeof *J);
@@ -400,14 +414,16 @@ void costs_residuals(costs *c, int count, const double *x, const double *u, doub
             residual(c, k, (int)i, 0, x, u);
             memcpy(r + i * all + at, c->r, squares * sizeof *r);
             double *const rows = J ? J + (i * all + at) * width : NULL;
-            if (J && t->term != COST_VELOCITY && t->term != COST_CONTROL) {
+            if (J && t->term != COST_VELOCITY && t->term != COST_CONTROL && t->term != COST_CONTROL_RATE) {
                 const size_t by = t->term == COST_POINT_VELOCITY ? 2 * nv : nv;
                 find_rows(c, k, (int)i);
                 for (size_t j = 0; j < squares; j++) memcpy(rows + j * width, c->rows + j * by, by * sizeof *rows);
             }
             for (size_t j = 0; j < squares && J; j++) {
                 if (t->term == COST_VELOCITY) rows[j * width + nv + (size_t)c->dof[k][j]] = 1;
-                if (t->term == COST_CONTROL) rows[j * width + 2 * nv + j] = 1;
+                if (t->term == COST_CONTROL) rows[j * width + n + j] = 1;
+                if (t->term == COST_CONTROL_RATE)
+                    rows[j * width + n + j] = 1 / c->knot, rows[j * width + 2 * nv + j] = -1 / c->knot;
             }
         }
         at += squares;

@@ -18,17 +18,17 @@ void costs_close(costs *c);  // NULL is allowed
 /// then.
 void costs_begin(costs *c, double time, bool stands);
 
-/// As a plant's, at x = (q, v) [count][nq + nv], u [count][nu]; of derivatives up to knots + 1. Second derivatives are
-/// Gauss-Newton's: those of the squares, without what residuals bend, so that they are positive semi-definite. Derivatives in
-/// tangent coordinates.
+/// As a plant's, at x = (q, v) [count][nx], or, where states carry what motors were told last, x = (q, v, p), u [count][nu]; of
+/// derivatives up to knots + 1. Second derivatives are Gauss-Newton's: those of the squares, without what residuals bend, so
+/// that they are positive semi-definite. Derivatives in tangent coordinates.
 void costs_cost(costs *c, int count, const int *knot, const double *x, const double *u, double *cost);
 void costs_derivatives(costs *c, int count, const int *knot, const double *x, const double *u, const plant_costs *to);
 
-/// What each term costs in a trajectory, X [knots + 1][nq + nv], U [knots][nu], over time and at the end: [ncost] each.
+/// What each term costs in a trajectory, X [knots + 1][nx], U [knots][nu], over time and at the end: [ncost] each.
 void costs_terms(costs *c, const double *X, const double *U, double *running, double *end);
 
-/// How far x [nq + nv] is from the target of term k where the horizon begins, m or rad, and how fast that changes where the
-/// target stands, a second. false: it is not of posture, place or com, or has a target that never moves.
+/// How far x [nx] is from the target of term k where the horizon begins, m or rad, and how fast that changes where the
+/// target stands, a second. false: it is not of posture, place, orientation or com, or has a target that never moves.
 bool costs_distance(costs *c, int k, const double *x, double *far, double *rate);
 /// What terms square: how many numbers all of them together have, and these at points: r [count][squares], and their derivatives
 /// by changes of x and by u, J [count][squares][n + nu], NULL: not asked for. At the end u counts for nothing.

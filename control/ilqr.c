@@ -8,7 +8,8 @@
 #include <string.h>
 
 static const double RHO_LEAST = 0.01, RHO_MOST = 1e7;
-static const double ROUNDING = 1e-14;  // of a cost: what an iteration expects to gain is not seen in it any more
+static const double NEAR = 0.1, NEARER = 0.1;  // gradients from which on second derivatives count, and count again
+static const double ROUNDING = 1e-14;          // of a cost: what an iteration expects to gain is not seen in it any more
 
 ilqr_config ilqr_default_config(void)
 {
@@ -49,6 +50,32 @@ static size_t deal_kept(ilqr *s, double *x)
     return deal(rows, sizeof rows / sizeof *rows, x);
 }
 
+/// What second derivatives are found in.
+static size_t deal_second(ilqr *s, double *x)
+{
+    const plant *const p = s->plant;
+    const size_t N = (size_t)p->knots, n = (size_t)p->n, m = (size_t)p->m, nx = (size_t)p->nx;
+    ilqr_second_room *const r = &s->second;
+    const row_of_numbers rows[] = {{&r->p, (N + 1) * n},
+                                   {&r->X, (N + 1) * nx},
+                                   {&r->U, N * m},
+                                   {&r->dx, n},
+                                   {&r->by, N + 1},
+                                   {&r->A, N * n * n},
+                                   {&r->B, N * n * m},
+                                   {&r->costs.x, (N + 1) * n},
+                                   {&r->costs.u, (N + 1) * m},
+                                   {&r->costs.xx, (N + 1) * n * n},
+                                   {&r->costs.uu, (N + 1) * m * m},
+                                   {&r->costs.ux, (N + 1) * m * n},
+                                   {&r->by_x, (N + 1) * n},
+                                   {&r->by_u, (N + 1) * m},
+                                   {&r->moved_x, (N + 1) * n},
+                                   {&r->moved_u, (N + 1) * m},
+                                   {&r->H, (N + 1) * (n + m) * (n + m)}};
+    return deal(rows, sizeof rows / sizeof *rows, x);
+}
+
 /// What an iteration works in.
 static size_t deal_work(ilqr *s, double *x)
 {
@@ -70,7 +97,8 @@ static size_t deal_work(ilqr *s, double *x)
                                    {&s->tried_d, alphas * M * n},
                                    {&s->each, N + 1},
                                    {&s->work, (size_t)pool_threads(p->threads) * ilqr_knot_work(p) + 2 * n + m}};
-    return deal(rows, sizeof rows / sizeof *rows, x);
+    const size_t own = deal(rows, sizeof rows / sizeof *rows, x);
+    return s->cfg.second ? own + deal_second(s, x ? x + own : NULL) : own;
 }
 
 size_t ilqr_work_numbers(const plant *p, const ilqr_config *cfg) { return deal_work(&(ilqr){.plant = p, .cfg = *cfg}, NULL); }
@@ -178,7 +206,7 @@ static void begin(ilqr *s, const double *U)
     memcpy(s->U, U, all * sizeof *U);
     for (size_t k = 0; k < all && s->lower; k++) s->U[k] = fmin(fmax(s->U[k], s->lower[k % m]), s->upper[k % m]);
     s->state = (ilqr_state){.rho = s->cfg.rho};
-    s->delta = 1, s->valued = false;
+    s->delta = 1, s->valued = false, s->near = NEAR;
     memset(s->kappa, 0, all * sizeof *s->kappa);
     memset(s->K, 0, all * (size_t)s->plant->n * sizeof *s->K);
 }
@@ -222,9 +250,12 @@ static bool rho_up(ilqr *s)
     return s->state.rho <= RHO_MOST;
 }
 
+/// Where second derivatives count it falls to 0 below its least value [Tassa, Erez, Todorov 2012], as it would damp their steps.
 static void rho_down(ilqr *s)
 {
-    s->delta = fmin(s->delta / 1.25, 1 / 1.25), s->state.rho = fmax(s->state.rho * s->delta, RHO_LEAST);
+    s->delta = fmin(s->delta / 1.25, 1 / 1.25);
+    const double rho = s->state.rho * s->delta;
+    s->state.rho = rho >= RHO_LEAST ? rho : s->cfg.second ? 0 : RHO_LEAST;
 }
 
 /// What the old trajectory is judged by, as the new ones are.
@@ -278,26 +309,49 @@ static void accept(ilqr *s, int a)
     s->linear = false;
 }
 
-static ctn_status linearise(ilqr *s, ctn_error *err)
+static void derive_costs(ilqr *s, const double *X, const double *U, const plant_costs *c)
 {
     const plant *const p = s->plant;
-    const ctn_status status = p->linearise(p->context, s->X, s->U, s->A, s->B, err);
+    const size_t N = (size_t)p->knots, n = (size_t)p->n, m = (size_t)p->m;
+    p->cost_derivatives(p->context, p->knots, s->knots, X, U, c);
+    const plant_costs end = {c->x + N * n, c->u + N * m, c->xx + N * n * n, c->uu + N * m * m, c->ux + N * m * n};
+    p->cost_derivatives(p->context, 1, &s->knots[N], X + N * (size_t)p->nx, s->u, &end);
+}
+
+ctn_status ilqr_derive(ilqr *s, const double *X, const double *U, double *A, double *B, const plant_costs *costs, ctn_error *err)
+{
+    const ctn_status status = s->plant->linearise(s->plant->context, X, U, A, B, err);
+    if (status == CTN_OK) derive_costs(s, X, U, costs);
+    return status;
+}
+
+/// Gauss-Newton's second derivatives again: those of all led to nothing at this gradient.
+static void refuse_newton(ilqr *s, double gradient)
+{
+    derive_costs(s, s->X, s->U, &s->costs);
+    s->newton = false, s->near = NEARER * gradient;
+}
+
+/// Derivatives at X, U; near the optimum of all to second order, where they are to be had.
+static ctn_status linearise(ilqr *s, ctn_error *err)
+{
+    const bool newton = s->cfg.second && s->state.iteration > 0 && s->state.gradient <= s->near;
+    if (s->linear && s->newton == newton) return CTN_OK;
+    const ctn_status status = ilqr_derive(s, s->X, s->U, s->A, s->B, &s->costs, err);
     if (status != CTN_OK) return status;
-    const int N = p->knots, n = p->n, m = p->m;
-    p->cost_derivatives(p->context, N, s->knots, s->X, s->U, &s->costs);
-    const plant_costs end = {s->costs.x + (size_t)N * (size_t)n, s->costs.u + (size_t)N * (size_t)m,
-                             s->costs.xx + (size_t)N * (size_t)(n * n), s->costs.uu + (size_t)N * (size_t)(m * m),
-                             s->costs.ux + (size_t)N * (size_t)(m * n)};
-    p->cost_derivatives(p->context, 1, &s->knots[N], ilqr_row(s->X, N, p->nx), s->u, &end);
-    s->linear = true;
-    return CTN_OK;
+    s->linear = true, s->newton = newton;
+    if (!newton) return CTN_OK;
+    const ctn_status found = ilqr_find_second(s, err);
+    if (found == CTN_UNAVAILABLE) refuse_newton(s, s->state.gradient);  // a knot beside this one has no derivative
+    else if (found != CTN_OK) s->linear = false;
+    return found == CTN_UNAVAILABLE ? CTN_OK : found;
 }
 
 bool ilqr_begins(ilqr *s, ilqr_turn *t, ctn_error *err)
 {
     t->before = s->state, t->delta = s->delta, t->status = CTN_OK;
     if (s->state.stop != ILQR_RUNS) return false;
-    if (!s->linear && (t->status = linearise(s, err)) != CTN_OK) return false;
+    if ((t->status = linearise(s, err)) != CTN_OK) return false;
     t->blocks = s->valued || s->cfg.zero_start ? s->cfg.backward : 1;
     if (!s->valued && s->cfg.zero_start) {
         const size_t rows = (size_t)s->cfg.backward * (size_t)s->plant->n;
@@ -310,7 +364,8 @@ bool ilqr_begins(ilqr *s, ilqr_turn *t, ctn_error *err)
 bool ilqr_goes_on(ilqr *s, const ilqr_turn *t, bool valued)
 {
     for (bool good = valued || ilqr_backward(s, t->blocks); !good; good = ilqr_backward(s, t->blocks))
-        if (!rho_up(s)) return s->state.stop = ILQR_STUCK, false;
+        if (s->newton) refuse_newton(s, t->before.gradient);  // they have no minimum
+        else if (!rho_up(s)) return s->state.stop = ILQR_STUCK, false;
     s->state.alpha = 0;
     const bool resolved = -(s->linear_gain + s->quadratic_gain) <= ROUNDING * fabs(s->state.cost);
     if ((s->state.gradient <= s->cfg.tolerance || (resolved && t->blocks == 1)) && s->state.defect <= s->cfg.tolerance)
@@ -330,13 +385,14 @@ void ilqr_ends(ilqr *s, const ilqr_turn *t, bool played)
     if (best >= 0) accept(s, best), rho_down(s);
     else {
         keep_values(s, NULL);
-        if (!rho_up(s)) s->state.stop = ILQR_STUCK;
+        if (s->newton) s->near = NEARER * t->before.gradient;  // before anything is damped
+        else if (!rho_up(s)) s->state.stop = ILQR_STUCK;
     }
 }
 
 void ilqr_judge_again(ilqr *s)
 {
-    s->state.cost = ilqr_cost(s), s->state.stop = ILQR_RUNS, s->state.rho = s->cfg.rho, s->delta = 1;
+    s->state.cost = ilqr_cost(s), s->state.stop = ILQR_RUNS, s->state.rho = s->cfg.rho, s->delta = 1, s->near = NEAR;
     s->linear = s->valued = false;
 }
 
@@ -347,7 +403,7 @@ static void move_numbers(double *own, size_t n, bool load, double **flat)
     *flat += n;
 }
 
-enum { STATE_NUMBERS = 10 };
+enum { STATE_NUMBERS = 11 };
 
 size_t ilqr_numbers(const ilqr *s)
 {
@@ -361,13 +417,13 @@ void ilqr_flatten(ilqr *s, bool load, double *flat)
     const plant *const p = s->plant;
     const size_t N = (size_t)p->knots, n = (size_t)p->n, m = (size_t)p->m, back = (size_t)s->cfg.backward;
     ilqr_state *const x = &s->state;
-    double numbers[STATE_NUMBERS] = {x->iteration, x->cost,           x->defect, x->gradient, x->rho,
-                                     x->alpha,     (double)x->failed, x->stop,   s->delta,    s->valued};
+    double numbers[STATE_NUMBERS] = {x->iteration,      x->cost, x->defect, x->gradient, x->rho, x->alpha,
+                                     (double)x->failed, x->stop, s->delta,  s->valued,   s->near};
     move_numbers(numbers, STATE_NUMBERS, load, &flat);
     if (load) {
         *x = (ilqr_state){(int)numbers[0], numbers[1], numbers[2],       numbers[3],
                           numbers[4],      numbers[5], (long)numbers[6], (ilqr_stop)numbers[7]};
-        s->delta = numbers[8], s->valued = numbers[9] != 0, s->linear = false;
+        s->delta = numbers[8], s->valued = numbers[9] != 0, s->near = numbers[10], s->linear = false;
     }
     move_numbers(s->X, (N + 1) * (size_t)p->nx, load, &flat), move_numbers(s->U, N * m, load, &flat);
     move_numbers(s->d, N * n, load, &flat), move_numbers(s->end_P, back * n * n, load, &flat);

@@ -25,7 +25,8 @@ typedef struct ilqr_config {
     double rho;                   // regularisation at first; default 1
     double tolerance;             // of the gradient, relative: ilqr_state.gradient; default 1e-6
     const double *lower, *upper;  // [m], of controls, may be infinite; NULL: not bounded. Copied
-    bool lent;                    // what an iteration works in is lent before each call that begins or steps (ilqr_lend)
+    bool second;  // near the optimum second derivatives are those of all (control/ilqr_second.c), and rho may be 0
+    bool lent;    // what an iteration works in is lent before each call that begins or steps (ilqr_lend)
 } ilqr_config;
 
 ilqr_config ilqr_default_config(void);

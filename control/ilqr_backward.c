@@ -20,16 +20,15 @@ static size_t rounded(size_t x) { return (x + TILE - 1) / TILE * TILE; }
 /// Arrays of a knot, out of x; NULL: only counts.
 static size_t deal_room(knot_room *r, double *x)
 {
-    const size_t n = (size_t)r->n, m = (size_t)r->m, a = (size_t)r->a, c = (size_t)r->c, e = (size_t)r->e,
-                 b = (size_t)r->b, h = n / 2;
+    const size_t n = (size_t)r->n, m = (size_t)r->m, a = (size_t)r->a, c = (size_t)r->c, e = (size_t)r->e, b = (size_t)r->b,
+                 h = n / 2;
     const struct {
         double **to;
         size_t size;
-    } rows[] = {{&r->P, n * a}, {&r->s, a},     {&r->AB, n * c}, {&r->PAB, n * c},     {&r->w, a},
-                {&r->Pz, n * b}, {&r->zPAB, h * c}, {&r->zAB, h * c},
-                {&r->Q, c},     {&r->U, m * c}, {&r->V, m * c},  {&r->R, m * e},       {&r->T, m * a},
-                {&r->f, m},     {&r->kappa, m}, {&r->G, m * m},  {&r->L, m * m},       {&r->lo, m},
-                {&r->hi, m},    {&r->g, m},     {&r->dx, 2 * m}, {&r->flat, 2 * m * n}};
+    } rows[] = {{&r->P, n * a},    {&r->s, a},       {&r->AB, n * c}, {&r->PAB, n * c},     {&r->w, a},     {&r->Pz, n * b},
+                {&r->zPAB, h * c}, {&r->zAB, h * c}, {&r->Q, c},      {&r->U, m * c},       {&r->V, m * c}, {&r->R, m * e},
+                {&r->T, m * a},    {&r->f, m},       {&r->kappa, m},  {&r->G, m * m},       {&r->L, m * m}, {&r->lo, m},
+                {&r->hi, m},       {&r->g, m},       {&r->dx, 2 * m}, {&r->flat, 2 * m * n}};
     size_t sum = 0;
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
         if (x) *rows[k].to = x + sum;
@@ -42,7 +41,7 @@ static size_t deal_room(knot_room *r, double *x)
 knot_room ilqr_room_of(const plant *p, double *x)
 {
     const size_t n = (size_t)p->n, m = (size_t)p->m;
-    knot_room r = {.n = p->n, .m = p->m, .rates = p->rates, .before = p->before, .after = p->after};
+    knot_room r = {.n = p->n, .m = p->m, .carried = p->carried, .rates = p->rates, .before = p->before, .after = p->after};
     r.a = (int)rounded(n), r.c = (int)rounded(n + m), r.e = (int)rounded(n + 1), r.b = (int)rounded(n / 2);
     if (x) deal_room(&r, (double *)(((uintptr_t)x + 63) / 64 * 64));
     return r;

@@ -14,6 +14,7 @@ enum { BLOCK_ROWS = 4, BLOCK_COLUMNS = 3 };  // of a product that is in register
 typedef struct {
     int n, m, c;
     bool rates;
+    int carried;
     real before, after;
     real *P, *s, *AB, *PAB, *d, *w, *Q;  // [n][n], [n], [n][c], [n][c], [n], [n], [c]
     real *Pz, *zPAB, *zAB, *zw;          // [n][n / 2], [n / 2][c], likewise, [n / 2]
@@ -40,7 +41,8 @@ static size_t deal_lanes(lanes_knot *r, const plant *p, double *room)
         sum += rows[k].size;
     }
     if (room) {
-        r->n = p->n, r->m = p->m, r->c = p->n + p->m, r->rates = p->rates, r->before = rset(p->before), r->after = rset(p->after);
+        r->n = p->n, r->m = p->m, r->c = p->n + p->m, r->rates = p->rates, r->carried = p->carried, r->before = rset(p->before),
+        r->after = rset(p->after);
         r->dump = room + sum * LANES, r->alone = r->dump + most * most;
     }
     return sum * LANES + most * most + ilqr_knot_work(p);
@@ -222,7 +224,7 @@ static void lanes_front(const lanes_of_them *t, const lanes_knot *r, int k)
     else set_product(n, c, n, r->P, n, 1, r->AB, c, r->PAB, c);
     const real *const B = r->AB + (r->rates ? h * c : 0) + n;
     set_product(m, c, inner, B, 1, c, r->rates ? r->zPAB : r->PAB, c, r->U, c);
-    set_product(m, c, inner, B, 1, c, r->rates ? r->zAB : r->AB, c, r->V, c);
+    set_product(m, c, inner - r->carried, B, 1, c, r->rates ? r->zAB : r->AB, c, r->V, c);
     for (int i = 0; i < m * c; i++) r->V[i] = fmadd(rho, sel(some, r->V[i], rset(0)), r->U[i]);
     for (int i = 0; i < n; i++) r->w[i] = r->s[i];
     add_product_to(1, n, n, r->d, 0, 1, r->P, n, r->w, n, false);

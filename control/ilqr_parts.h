@@ -6,14 +6,14 @@
 
 #include <stddef.h>
 
-enum { MOST_ALPHAS = 32, MOST_APART = 16, MOST_NUMBERS = 30000 };  // of a knot: its matrices are counted by int
+enum { MOST_ALPHAS = 32, MOST_NUMBERS = 30000 };  // of a knot: its matrices are counted by int
 
 enum { TILE = 8 };  // columns that are worked on at a time: rows of matrices have room for a multiple of these
 
 /// Matrices of a knot, and how far their rows are apart: a for n columns, b for n / 2, c for n + m, e for n + 1. Of plants
 /// with rates, z = (after 1)' as a column [n][n / 2] and G the lower half of [A B], so that [A B] = [1 before 0; 0 0 0] + z G.
 typedef struct {
-    int n, m, a, b, c, e;
+    int n, m, a, b, c, e, carried;
     bool rates;  // of the plant, and
     double before, after;
     double *P, *s;             // of the value: behind the knot, then before it. [n][a], [a]; P is symmetric
@@ -72,6 +72,16 @@ typedef struct {
     bool good;
 } back_block;
 
+/// What second derivatives are found in.
+typedef struct {
+    double *p;                                // costates: [N + 1][n]
+    double *X, *U, *dx, *by;                  // knots that are moved, and by how much: [N + 1][nx], [N][m], [n], [N + 1]
+    double *A, *B;                            // there, and
+    plant_costs costs;                        // [N + 1]
+    double *by_x, *by_u, *moved_x, *moved_u;  // gradients of Hamiltonians: [N + 1][n], [N + 1][m]
+    double *H;                                // [N + 1][n + m][n + m]
+} ilqr_second_room;
+
 struct ilqr {
     const plant *plant;
     const sweep_kernels *sweeps;
@@ -80,6 +90,8 @@ struct ilqr {
     ilqr_state state;
     double delta;           // by which rho changes
     bool linear;            // A, B and the cost's derivatives are those of X, U
+    bool newton;            // with second derivatives of all
+    double near;            // of the gradient from which on these count
     bool valued;            // P, s are of an earlier pass
     double *X, *U, *d;      // [N + 1][nx], [N][m], [N][n]: F(x_k, u_k) - x_{k+1}
     double *A, *B;          // [N][n][n], [n][m]
@@ -93,10 +105,11 @@ struct ilqr {
     double tried_J[MOST_ALPHAS], tried_M[MOST_ALPHAS], tried_defect[MOST_ALPHAS];
     bool tried[MOST_ALPHAS];
     ilqr_points points;
-    double *u, *each;  // at the end nothing is told: [m]; costs of knots: [N + 1]
-    int *knots;        // [N + 1], 0, 1, ..
+    double *u, *each;    // at the end nothing is told: [m]; costs of knots: [N + 1]
+    int *knots;          // [N + 1], 0, 1, ..
     double *work;        // of a knot; in the backward pass of one for each thread
     back_block *blocks;  // [backward]
+    ilqr_second_room second;
     void *memory;
 };
 
@@ -109,6 +122,12 @@ static inline int block_at(int knots, int blocks, int b) { return (int)((long)kn
 
 /// Numbers that the passes over one knot need.
 size_t ilqr_knot_work(const plant *p);
+
+/// A, B and the cost's derivatives of all knots at X, U.
+ctn_status ilqr_derive(ilqr *s, const double *X, const double *U, double *A, double *B, const plant_costs *costs, ctn_error *err);
+
+/// From those at X, U: costs.xx, uu and ux become second derivatives of Hamiltonians. Not CTN_OK: they are what they were.
+ctn_status ilqr_find_second(ilqr *s, ctn_error *err);
 
 /// For the lanes of the engine that steps several worlds.
 const sweep_kernels *ilqr_sweeps(void);

@@ -135,7 +135,7 @@ KERNEL void sweep_front(const knot_room *r, const double *A, const double *B, co
     const double *const Bi = lower + n + i;                                                                                      \
     tile t = load_tile(rows, zero, 0), by_rho = load_tile(rows, zero, 0);                                                        \
     add_product(rows, inner, Bi, 1, c, by_P + j, c, &t);                                                                         \
-    if (rho > 0) add_product(rows, inner, Bi, 1, c, by_one + j, c, &by_rho);                                                     \
+    if (rho > 0) add_product(rows, inner - r->carried, Bi, 1, c, by_one + j, c, &by_rho);                                        \
     store_tile(rows, &t, r->U + i * c + j, c);                                                                                   \
     _Pragma("GCC unroll 8") for (int q = 0; q < (rows); q++) _Pragma("GCC unroll 8") for (int v = 0; v < VECTORS; v++)           \
         t.row[q][v] = fmadd(rset(rho), by_rho.row[q][v], t.row[q][v]);                                                           \

@@ -20,22 +20,21 @@ struct lagrangian {
     double now;          // likewise of what was looked at
     int steps;           // that were taken in this round
     lagrangian_state state;
+    double merit;    // before the iteration in hand
     double *lambda;  // [knots + 1][rows]
-    double *c, *J;   // of a group: [LIMIT_GROUP][rows], [LIMIT_GROUP][rows][n + m]
     double *missed;  // [rows]
 };
 
 lagrangian *lagrangian_open(const plant *plant, const plant_limits *limits, double tolerance, double penalty, ctn_error *err)
 {
-    const size_t rows = (size_t)limits->rows, width = (size_t)(plant->n + plant->m);
+    const size_t rows = (size_t)limits->rows;
     lagrangian *const l = calloc(1, sizeof *l);
     if (!l) return fail(err, CTN_NO_MEMORY, "not enough memory for limits"), NULL;
     *l = (lagrangian){.plant = plant, .limits = limits, .tolerance = tolerance, .mu = penalty, .penalty = penalty};
     l->before = INFINITY, l->state.penalty = penalty;
     l->lambda = calloc(((size_t)plant->knots + 1) * rows + 1, sizeof *l->lambda);
-    l->c = calloc(LIMIT_GROUP * rows + 1, sizeof *l->c), l->J = calloc(LIMIT_GROUP * rows * width + 1, sizeof *l->J);
     l->missed = calloc(rows + 1, sizeof *l->missed);
-    if (l->lambda && l->c && l->J && l->missed) return l;
+    if (l->lambda && l->missed) return l;
     lagrangian_close(l);
     return fail(err, CTN_NO_MEMORY, "not enough memory for limits of %d knots", plant->knots), NULL;
 }
@@ -43,9 +42,11 @@ lagrangian *lagrangian_open(const plant *plant, const plant_limits *limits, doub
 void lagrangian_close(lagrangian *l)
 {
     if (!l) return;
-    free(l->lambda), free(l->c), free(l->J), free(l->missed);
+    free(l->lambda), free(l->missed);
     free(l);
 }
+
+void lagrangian_lend(lagrangian *l, const plant_limits *limits) { l->limits = limits; }
 
 static double within(double y, double lower, double upper) { return fmin(fmax(y, lower), upper); }
 
@@ -64,12 +65,12 @@ static void add_cost(void *context, int count, const int *knot, const double *x,
     const int rows = l->limits->rows;
     for (int first = 0; first < count; first += LIMIT_GROUP) {
         const int n = count - first < LIMIT_GROUP ? count - first : LIMIT_GROUP;
-        l->limits->evaluate(l->limits->context, n, x + (size_t)first * (size_t)p->nx, u + (size_t)first * (size_t)p->m, l->c,
-                            NULL);
+        l->limits->evaluate(l->limits->context, n, x + (size_t)first * (size_t)p->nx, u + (size_t)first * (size_t)p->m,
+                            l->limits->c, NULL);
         for (int k = 0; k < n; k++) {
             double sum = 0;
             for (int i = 0; i < rows; i++) {
-                const double z = beyond(l, knot[first + k], i, l->c[k * rows + i]),
+                const double z = beyond(l, knot[first + k], i, l->limits->c[k * rows + i]),
                              lambda = l->lambda[(size_t)knot[first + k] * (size_t)rows + (size_t)i];
                 sum += 0.5 * l->limits->weight[i] * (l->mu * z * z - lambda * lambda / l->mu);
             }
@@ -102,16 +103,17 @@ static void add_derivatives(void *context, int count, const int *knot, const dou
     const size_t rows = (size_t)l->limits->rows, n = (size_t)p->n, m = (size_t)p->m;
     for (int first = 0; first < count; first += LIMIT_GROUP) {
         const int some = count - first < LIMIT_GROUP ? count - first : LIMIT_GROUP;
-        l->limits->evaluate(l->limits->context, some, x + (size_t)first * (size_t)p->nx, u + (size_t)first * m, l->c, l->J);
+        l->limits->evaluate(l->limits->context, some, x + (size_t)first * (size_t)p->nx, u + (size_t)first * m, l->limits->c,
+                            l->limits->J);
         for (size_t k = 0; k < (size_t)some; k++) {
             const size_t at = (size_t)first + k;
             const plant_costs here = {to->x + at * n, to->u + at * m, to->xx + at * n * n, to->uu + at * m * m,
                                       to->ux + at * m * n};
             for (size_t i = 0; i < rows; i++) {
                 const size_t of = (size_t)knot[at] * rows + i;
-                const double z = beyond(l, knot[at], (int)i, l->c[k * rows + i]), w = l->mu * l->limits->weight[i];
+                const double z = beyond(l, knot[at], (int)i, l->limits->c[k * rows + i]), w = l->mu * l->limits->weight[i];
                 if (z == 0 && l->limits->lower[of] != l->limits->upper[of]) continue;
-                add_row(p, w * z, w, l->J + (k * rows + i) * (n + m), &here);
+                add_row(p, w * z, w, l->limits->J + (k * rows + i) * (n + m), &here);
             }
         }
     }
@@ -131,12 +133,13 @@ static void look(lagrangian *l, const double *X, const double *U, bool follow)
         const bool ends = first + n > last;  // where u has no row
         if (n > ends)
             l->limits->evaluate(l->limits->context, n - ends, X + (size_t)first * (size_t)p->nx, U + (size_t)first * (size_t)p->m,
-                                l->c, NULL);
-        if (ends) l->limits->evaluate(l->limits->context, 1, X + (size_t)last * (size_t)p->nx, U, l->c + (n - 1) * rows, NULL);
+                                l->limits->c, NULL);
+        if (ends)
+            l->limits->evaluate(l->limits->context, 1, X + (size_t)last * (size_t)p->nx, U, l->limits->c + (n - 1) * rows, NULL);
         for (int k = 0; k < n; k++)
             for (int i = 0; i < rows; i++) {
                 const size_t at = (size_t)(first + k) * (size_t)rows + (size_t)i;
-                const double c = l->c[k * rows + i], z = beyond(l, first + k, i, c);
+                const double c = l->limits->c[k * rows + i], z = beyond(l, first + k, i, c);
                 l->missed[i] = fmax(l->missed[i], fmax(l->limits->lower[at] - c, c - l->limits->upper[at]));
                 l->now = fmax(l->now, fabs(z - l->lambda[at] / l->mu));  // of what is kept: a multiplier that is to go
                 if (follow) l->lambda[at] = l->mu * z;
@@ -199,25 +202,34 @@ double lagrangian_cost(lagrangian *l, const double *X, const double *U)
     return sum;
 }
 
-ctn_status lagrangian_step(lagrangian *l, ilqr *solver, ctn_error *err)
+bool lagrangian_begins(lagrangian *l, const ilqr *solver)
 {
-    if (l->state.stop != ILQR_RUNS) return CTN_OK;
-    const double merit = ilqr_get_state(solver).cost;
-    const ctn_status status = ilqr_step(solver, err);
-    if (status != CTN_OK) return status;
+    l->merit = ilqr_get_state(solver).cost;
+    return l->state.stop == ILQR_RUNS;
+}
+
+void lagrangian_ends(lagrangian *l, ilqr *solver)
+{
     const ilqr_state s = ilqr_get_state(solver);
     l->steps += s.alpha > 0;
     look(l, ilqr_states(solver), ilqr_controls(solver), false);
     const bool enough = l->steps > 1 && (s.gradient <= ENOUGH_GRADIENT || (s.alpha > 0 && s.gradient <= NEARLY_ENOUGH &&
-                                                                           merit - s.cost <= ENOUGH_GAIN * fabs(merit)));
-    if (s.stop == ILQR_RUNS && (l->now <= l->tolerance || !enough)) return CTN_OK;
+                                                                           l->merit - s.cost <= ENOUGH_GAIN * fabs(l->merit)));
+    if (s.stop == ILQR_RUNS && (l->now <= l->tolerance || !enough)) return;
     if (s.stop == ILQR_OPTIMAL && l->now <= l->tolerance)  // with the multipliers at which nothing pushes
         l->state.stop = ILQR_OPTIMAL, look(l, ilqr_states(solver), ilqr_controls(solver), true);
     else if (l->state.round >= MOST_ROUNDS ||
              (s.stop == ILQR_STUCK && !l->steps && (l->now <= l->tolerance || l->mu >= MOST_PENALTY)))
         l->state.stop = ILQR_STUCK;
     else next_round(l, solver);
-    return CTN_OK;
+}
+
+ctn_status lagrangian_step(lagrangian *l, ilqr *solver, ctn_error *err)
+{
+    if (!lagrangian_begins(l, solver)) return CTN_OK;
+    const ctn_status status = ilqr_step(solver, err);
+    if (status == CTN_OK) lagrangian_ends(l, solver);
+    return status;
 }
 
 lagrangian_state lagrangian_get_state(const lagrangian *l) { return l->state; }

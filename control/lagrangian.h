@@ -21,6 +21,7 @@ typedef struct plant_limits {
     /// c [count][rows] at points and, if J is not NULL, its derivatives by changes of x and by u, J [count][rows][n + m]. Up to
     /// LIMIT_GROUP points; at the end u counts for nothing.
     void (*evaluate)(void *context, int count, const double *x, const double *u, double *c, double *J);
+    double *c, *J;  // room for LIMIT_GROUP of them
 } plant_limits;
 
 enum { LIMIT_GROUP = 64 };
@@ -40,11 +41,18 @@ typedef struct lagrangian_state {
 lagrangian *lagrangian_open(const plant *plant, const plant_limits *limits, double tolerance, double penalty, ctn_error *err);
 void lagrangian_close(lagrangian *l);  // NULL is allowed
 
+/// Other limits of as many rows in the place of those it has: bounds and room of another thread, or of another time.
+void lagrangian_lend(lagrangian *l, const plant_limits *limits);
+
 /// What is added to the cost of the plant that the solver is opened with.
 added_cost lagrangian_added(lagrangian *l);
 
 /// An iteration of the solver, and, where these have done what they can, other multipliers. The solver's error.
 ctn_status lagrangian_step(lagrangian *l, ilqr *solver, ctn_error *err);
+
+/// Likewise in two parts, of which one begins and the other follows an iteration that was made beside others. false: it is over.
+bool lagrangian_begins(lagrangian *l, const ilqr *solver);
+void lagrangian_ends(lagrangian *l, ilqr *solver);
 
 /// The solver begins with another trajectory: without multipliers, with the penalty at first.
 void lagrangian_begin(lagrangian *l);

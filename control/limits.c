@@ -17,7 +17,7 @@ struct limits {
     bool stands;         // all knots are then
     plant_limits rows;
     double *memory, *lower, *upper, *weight;
-    double *r, *J, *c;  // [LIMIT_GROUP][squares], [LIMIT_GROUP][squares][n + nu]; [rows] of a point
+    double *r, *J;  // [LIMIT_GROUP][squares], [LIMIT_GROUP][squares][n + nu]
 };
 
 /// A limit's number at r, of which it is the distance from the segment from 0 to `axis`; n: its direction, 0 on the segment.
@@ -65,7 +65,8 @@ static bool counts_at(const limits *l, const scene_limit *t, double time)
 /// Whether limit t counts at a knot.
 static bool counts(const limits *l, const scene_limit *t, int knot)
 {
-    if (t->of.term == COST_CONTROL ? knot == l->knots : knot == 0) return false;
+    const bool told = t->of.term == COST_CONTROL || t->of.term == COST_CONTROL_RATE;
+    if (told ? knot == l->knots : knot == 0) return false;
     return t->end ? knot == l->knots : counts_at(l, t, l->begin + (l->stands ? 0 : l->knot * knot));
 }
 
@@ -114,7 +115,8 @@ limits *limits_open(const ctn_scene *scene, const ctn_model *model, int knots, d
     limits *const l = calloc(1, sizeof *l);
     if (!l) return fail(err, CTN_NO_MEMORY, "not enough memory for limits"), NULL;
     l->scene = scene, l->knots = knots, l->knot = knot;
-    l->width = 2 * ctn_model_nv(model) + ctn_model_ntarget(model);
+    const bool told = told_last_counts(scene);
+    l->width = 2 * ctn_model_nv(model) + (told ? 2 : 1) * ctn_model_ntarget(model);
     l->terms = calloc((size_t)o->nlimit + 1, sizeof *l->terms);
     size_t rows = 0, squares = 0;
     for (int k = 0; k < o->nlimit; k++) {
@@ -123,15 +125,18 @@ limits *limits_open(const ctn_scene *scene, const ctn_model *model, int knots, d
     }
     l->squares = (int)squares;
     const size_t all = ((size_t)knots + 1) * rows;
-    l->memory = calloc(2 * all + 2 * rows + LIMIT_GROUP * squares * (1 + (size_t)l->width) + 1, sizeof *l->memory);
+    l->memory = calloc(2 * all + rows + LIMIT_GROUP * (rows + squares) * (1 + (size_t)l->width) + 1, sizeof *l->memory);
     if (!l->terms || !l->memory) {
         limits_close(l);
         return fail(err, CTN_NO_MEMORY, "not enough memory for limits of %d knots", knots), NULL;
     }
-    l->lower = l->memory, l->upper = l->lower + all, l->weight = l->upper + all, l->c = l->weight + rows, l->r = l->c + rows;
+    l->lower = l->memory, l->upper = l->lower + all, l->weight = l->upper + all, l->r = l->weight + rows;
     l->J = l->r + LIMIT_GROUP * squares;
-    l->rows = (plant_limits){(int)rows, l->lower, l->upper, l->weight, l, evaluate};
-    l->residuals = costs_open((cost_terms){.term = l->terms, .count = o->nlimit}, model, LIMIT_GROUP - 1, knot, err);
+    l->rows = (plant_limits){
+        (int)rows, l->lower, l->upper, l->weight, l, evaluate, .c = l->J + LIMIT_GROUP * squares * (size_t)l->width};
+    l->rows.J = l->rows.c + LIMIT_GROUP * rows;
+    l->residuals =
+        costs_open((cost_terms){.term = l->terms, .count = o->nlimit, .told = told}, model, LIMIT_GROUP - 1, knot, err);
     if (!l->residuals) return limits_close(l), NULL;
     spread(l);
     return l;
@@ -157,10 +162,10 @@ double limits_missed(limits *l, int k, bool between, const double *x, const doub
 {
     const size_t rows = (size_t)l->rows.rows;
     double most = 0;
-    evaluate(l, 1, x, u, l->c, NULL);
+    evaluate(l, 1, x, u, l->rows.c, NULL);
     for (size_t i = 0; i < rows; i++) {
         const size_t a = (size_t)k * rows + i, b = between ? a + rows : a;
-        most = fmax(most, fmax(fmin(l->lower[a], l->lower[b]) - l->c[i], l->c[i] - fmax(l->upper[a], l->upper[b])));
+        most = fmax(most, fmax(fmin(l->lower[a], l->lower[b]) - l->rows.c[i], l->rows.c[i] - fmax(l->upper[a], l->upper[b])));
     }
     return most;
 }
@@ -172,7 +177,8 @@ double limits_missed_at(limits *l, int k, double time, const double *x, const do
     double most = 0;
     limits_rows(l, k, &first);
     if (t->end || !counts_at(l, t, time)) return 0;
-    evaluate(l, 1, x, u, l->c, NULL);
-    for (int i = 0; i < t->count; i++) most = fmax(most, fmax(t->lower[i] - l->c[first + i], l->c[first + i] - t->upper[i]));
+    evaluate(l, 1, x, u, l->rows.c, NULL);
+    for (int i = 0; i < t->count; i++)
+        most = fmax(most, fmax(t->lower[i] - l->rows.c[first + i], l->rows.c[first + i] - t->upper[i]));
     return most;
 }

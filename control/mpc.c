@@ -10,12 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool open_room(mpc *m, size_t nx)
+static bool open_room(mpc *m)
 {
-    const size_t nu = (size_t)m->nu, ncost = (size_t)m->ncost, dx = 2 * (size_t)m->nv;
-    m->memory = calloc(nx + dx + 3 * nu + 2 * ncost + (size_t)m->nlimit + 1, sizeof *m->memory);
+    const size_t nx = (size_t)m->plan.plant.nx, nu = (size_t)m->nu, ncost = (size_t)m->ncost, dx = (size_t)m->plan.plant.n;
+    m->memory = calloc(2 * nx + dx + 4 * nu + 2 * ncost + (size_t)m->nlimit + 1, sizeof *m->memory);
     if (!m->memory) return false;
-    m->next = m->memory, m->dx = m->next + nx, m->lower = m->dx + dx, m->upper = m->lower + nu, m->noise = m->upper + nu;
+    m->x = m->memory, m->last = m->x + nx, m->next = m->last + nu, m->dx = m->next + nx, m->lower = m->dx + dx,
+    m->upper = m->lower + nu, m->noise = m->upper + nu;
     m->squares = m->noise + nu, m->most = m->squares + ncost, m->missed = m->most + ncost;
     return true;
 }
@@ -59,29 +60,44 @@ static ctn_status open_solver(mpc *m, const ctn_scene *scene, bool lent, ctn_err
     return m->solver ? CTN_OK : CTN_NO_MEMORY;
 }
 
-/// What counts besides costs on the plant `own`: limits, and what is earned.
-static bool open_others(mpc *m, const ctn_scene *scene, const ctn_model *model, ctn_error *err)
+/// What is earned counts on the plant `own`.
+static bool open_reward(mpc *m, const ctn_scene *scene, const ctn_model *model, ctn_error *err)
 {
-    const scene_optimize *const o = &scene->optimize;
-    const plant *const p = &m->plan.plant;
-    if (m->nlimit) {
-        m->limits = limits_open(scene, model, p->knots, m->state.length, err);
-        if (!m->limits) return false;
-        m->lagrangian = lagrangian_open(p, limits_of(m->limits), o->limit_tolerance, o->penalty, err);
-        if (!m->lagrangian) return false;
-        scene_plant_add(m->own, lagrangian_added(m->lagrangian));
-    }
-    if (o->reward > 0) {
-        m->plan.reward = m->reward = reward_cost_open(scene, model, p->knots, m->state.length, err);
-        if (!m->reward) return false;
-        scene_plant_add(m->own, reward_cost_added(m->reward));
-    }
-    return true;
+    if (!(scene->optimize.reward > 0)) return true;
+    m->plan.reward = m->reward = reward_cost_open(scene, model, m->plan.plant.knots, m->state.length, err);
+    if (m->reward) scene_plant_add(m->own, reward_cost_added(m->reward));
+    return m->reward != NULL;
+}
+
+// ---- limits
+
+void mpc_begin_limits(mpc *m)
+{
+    if (m->plan.lagrangian) plan_world_look(&m->plan), lagrangian_begin(m->plan.lagrangian);
+}
+
+void mpc_shift_limits(mpc *m)
+{
+    if (m->plan.lagrangian) plan_world_look(&m->plan), lagrangian_shift(m->plan.lagrangian);
+}
+
+void mpc_follow_limits(mpc *m)
+{
+    if (m->plan.lagrangian) plan_world_look(&m->plan), lagrangian_follow(m->plan.lagrangian, m->solver);
+}
+
+// ---- plans
+
+const double *mpc_state_at(mpc *m, const double *x)
+{
+    memcpy(m->x, x, (size_t)m->nx * sizeof *x);
+    if (m->plan.plant.carried) memcpy(m->x + m->nx, m->last, (size_t)m->nu * sizeof *x);
+    return m->x;
 }
 
 static ctn_status begin(mpc *m, const double *x0, const double *U, ctn_error *err)
 {
-    if (m->lagrangian) lagrangian_begin(m->lagrangian);
+    mpc_begin_limits(m);
     if (m->solver) return ilqr_begin(m->solver, x0, U, err);
     sampling_begin(m->sampler, x0, U);
     return CTN_OK;
@@ -89,7 +105,7 @@ static ctn_status begin(mpc *m, const double *x0, const double *U, ctn_error *er
 
 static ctn_status shift(mpc *m, const double *x0, ctn_error *err)
 {
-    if (m->lagrangian) lagrangian_shift(m->lagrangian);
+    mpc_shift_limits(m);
     if (m->solver) return ilqr_shift(m->solver, x0, err);
     sampling_shift(m->sampler, x0);
     return CTN_OK;
@@ -99,9 +115,9 @@ static ctn_status shift(mpc *m, const double *x0, ctn_error *err)
 static bool improve(mpc *m, ctn_status *status, ctn_error *err)
 {
     if (!m->solver) return (*status = sampling_step(m->sampler, err)) == CTN_OK;
-    *status = m->lagrangian ? lagrangian_step(m->lagrangian, m->solver, err) : ilqr_step(m->solver, err);
-    const ilqr_stop stop = m->lagrangian ? lagrangian_get_state(m->lagrangian).stop : ilqr_get_state(m->solver).stop;
-    return *status == CTN_OK && stop == ILQR_RUNS;
+    lagrangian *const l = m->plan.lagrangian;
+    *status = l ? lagrangian_step(l, m->solver, err) : ilqr_step(m->solver, err);
+    return *status == CTN_OK && plan_world_runs(&m->plan, m->solver);
 }
 
 /// The time of costs, which may wait.
@@ -112,7 +128,6 @@ static void look_from(mpc *m, double time)
 {
     m->plan.begin = time_of(m, time), m->plan.stands = isinf(m->state.started);
     plan_world_look(&m->plan);
-    if (m->limits) limits_begin(m->limits, m->plan.begin, m->plan.stands);
 }
 
 ctn_status mpc_judge(mpc *m, ctn_error *err)
@@ -123,11 +138,13 @@ ctn_status mpc_judge(mpc *m, ctn_error *err)
     }
     m->state.planned = m->solver ? ilqr_get_state(m->solver).cost : sampling_get_state(m->sampler).cost;
     m->state.iterations = m->solver ? ilqr_get_state(m->solver).iteration : sampling_get_state(m->sampler).round;
-    if (!m->lagrangian) return CTN_OK;
+    lagrangian *const l = m->plan.lagrangian;
+    if (!l) return CTN_OK;
     const double *const X = ilqr_states(m->solver), *const U = ilqr_controls(m->solver);
-    if (!m->state.iterations) lagrangian_look(m->lagrangian, X, U);
-    m->state.planned -= lagrangian_cost(m->lagrangian, X, U);
-    m->state.violation = lagrangian_get_state(m->lagrangian).violation;
+    plan_world_look(&m->plan);
+    if (!m->state.iterations) lagrangian_look(l, X, U);
+    m->state.planned -= lagrangian_cost(l, X, U);
+    m->state.violation = lagrangian_get_state(l).violation;
     return CTN_OK;
 }
 
@@ -147,7 +164,7 @@ void mpc_waits(mpc *m, double time)
 ctn_status mpc_begin(mpc *m, const double *x, double time, ctn_error *err)
 {
     mpc_waits(m, time);
-    ctn_status status = begin(m, x, m->guess, err);
+    ctn_status status = begin(m, mpc_state_at(m, x), m->guess, err);
     for (int k = 0; k < m->first && status == CTN_OK; k++)
         if (!improve(m, &status, err)) break;
     return status == CTN_OK ? mpc_judge(m, err) : status;
@@ -163,21 +180,31 @@ static ctn_status open_planner(mpc *m, const ctn_scene *scene, uint64_t seed, bo
     return m->how.planner == PLANNER_ILQR ? open_solver(m, scene, lent, err) : open_samples(m, scene, seed, err);
 }
 
-mpc *mpc_make(const ctn_scene *scene, const ctn_model *model, const scene_mpc *how, uint64_t seed, scene_plant *on, bool lent,
-              ctn_error *err)
+ctn_status mpc_check(const ctn_scene *scene, const scene_mpc *how, ctn_error *err)
+{
+    const scene_optimize *const o = &scene->optimize;
+    if (!o->nlimit || how->planner == PLANNER_ILQR) return CTN_OK;
+    return fail_at(err, CTN_BAD_SCENE, scene->path, o->at.line, o->at.column, "optimize.limits",
+                   "are kept by the planner ilqr alone, as samples have no multipliers; take it, or write them as costs");
+}
+
+mpc *mpc_make(const ctn_scene *scene, const ctn_model *model, const scene_mpc *how, uint64_t seed, scene_plant *on,
+              limits *limits, bool lent, ctn_error *err)
 {
     mpc *const m = calloc(1, sizeof *m);
     if (!m) return fail(err, CTN_NO_MEMORY, "not enough memory for a plan"), NULL;
-    m->how = *how, m->nv = ctn_model_nv(model), m->nu = ctn_model_ntarget(model);
+    m->how = *how, m->nx = ctn_model_nq(model) + ctn_model_nv(model), m->nu = ctn_model_ntarget(model);
     m->ncost = scene->optimize.ncost, m->nlimit = scene->optimize.nlimit;
     plan_world_open(&m->plan, on);
     const double knot = scene_plant_knot(on);
     m->state = (mpc_state){.length = knot, .started = how->within > 0 ? INFINITY : 0};
-    bool made = open_room(m, (size_t)m->plan.plant.nx);
+    bool made = open_room(m);
+    if (made) ctn_model_targets(model, m->last);
     if (!made) fail(err, CTN_NO_MEMORY, "not enough memory for a plan");
     if (made && how->deadline > knot)
         made = false, fail(err, CTN_BAD_SCENE, "a plan has to be made within a knot of %g s, not within %g s; take longer knots",
                            knot, how->deadline);
+    made = made && (!limits || plan_world_limit(&m->plan, scene, limits, err));
     if (made && open_planner(m, scene, seed, lent, err) == CTN_OK) return m;
     mpc_close(m);
     return NULL;
@@ -187,18 +214,17 @@ mpc *mpc_open(const ctn_scene *scene, const ctn_model *model, const ctn_batch_co
               ctn_error *err)
 {
     const int points = how->planner == PLANNER_ILQR ? scene->optimize.alphas : how->samples;
-    const scene_optimize *const o = &scene->optimize;
-    if (o->nlimit && how->planner != PLANNER_ILQR)
-        return fail_at(err, CTN_BAD_SCENE, scene->path, o->at.line, o->at.column, "optimize.limits",
-                       "are kept by the planner ilqr alone, as samples have no multipliers; take it, or write them as costs"),
-               NULL;
+    if (mpc_check(scene, how, err) != CTN_OK) return NULL;
     scene_plant *const plan = scene_plant_open(scene, model, cfg, how->horizon, points, err);
-    mpc *const m = plan ? mpc_make(scene, model, how, seed, plan, false, err) : NULL;
-    if (!m) return scene_plant_close(plan), NULL;
-    m->own = plan;
+    const bool limited = scene->optimize.nlimit > 0;
+    limits *const own =
+        plan && limited ? limits_open(scene, model, scene_plant_of(plan)->knots, scene_plant_knot(plan), err) : NULL;
+    mpc *const m = plan && (own || !limited) ? mpc_make(scene, model, how, seed, plan, own, false, err) : NULL;
+    if (!m) return limits_close(own), scene_plant_close(plan), NULL;
+    m->own = plan, m->limits = own;
     double *const start = m->next;
     ctn_model_initial_state(model, start, start + ctn_model_nq(model));
-    if (open_others(m, scene, model, err) && mpc_begin(m, start, 0, err) == CTN_OK) return m;
+    if (open_reward(m, scene, model, err) && mpc_begin(m, start, 0, err) == CTN_OK) return m;
     mpc_close(m);
     return NULL;
 }
@@ -207,7 +233,7 @@ void mpc_close(mpc *m)
 {
     if (!m) return;
     ilqr_close(m->solver), sampling_close(m->sampler), scene_plant_close(m->own);
-    lagrangian_close(m->lagrangian), limits_close(m->limits), reward_cost_close(m->reward);
+    plan_world_close(&m->plan), limits_close(m->limits), reward_cost_close(m->reward);
     free(m->memory), free(m->guess), free(m);
 }
 
@@ -233,7 +259,7 @@ static void note_distances(mpc *m, const double *x)
 static void note_limits(mpc *m, const double *x, const double *u)
 {
     for (int k = 0; k < m->nlimit && m->state.knot; k++)
-        m->missed[k] = fmax(m->missed[k], limits_missed_at(m->limits, k, time_of(m, m->state.time), x, u));
+        m->missed[k] = fmax(m->missed[k], limits_missed_at(m->plan.limits, k, time_of(m, m->state.time), x, u));
 }
 
 /// What x, u cost where the horizon begins, but for what limits add.
@@ -255,19 +281,19 @@ static void decide(const mpc *m, const double *x, double *u)
     memcpy(u, m->solver ? ilqr_controls(m->solver) : sampling_control(m->sampler), (size_t)m->nu * sizeof *u);
     if (!m->solver) return;
     p->difference(p->context, ilqr_states(m->solver), x, m->dx);
-    matrix_multiply(m->nu, 2 * m->nv, 1, 1, ilqr_gains(m->solver), m->dx, u);
+    matrix_multiply(m->nu, p->n, 1, 1, ilqr_gains(m->solver), m->dx, u);
     for (int i = 0; i < m->nu && m->bounded; i++) u[i] = fmin(fmax(u[i], m->lower[i]), m->upper[i]);
 }
 
 /// The plan for the next knot, from where the model says that this one leads. By a deadline one iteration is always made, and
 /// others while the longest one of them still fits in.
-static ctn_status plan_next(mpc *m, const double *x, const double *u, ctn_error *err)
+static ctn_status plan_next(mpc *m, const double *u, ctn_error *err)
 {
     const plant *const p = &m->plan.plant;
     const double began = clock_now();
     double longest = 0;
     bool good;
-    ctn_status status = plant_step(p, x, u, m->next, &good, err);
+    ctn_status status = plant_step(p, m->x, u, m->next, &good, err);
     if (status == CTN_OK && !good) status = fail(err, CTN_FROZEN, "the model cannot step from where the plant is");
     if (status == CTN_OK) status = shift(m, m->next, err);
     double last = clock_now();
@@ -278,7 +304,7 @@ static ctn_status plan_next(mpc *m, const double *x, const double *u, ctn_error 
         longest = fmax(longest, after - last), last = after;
     }
     if (status == CTN_OK) status = mpc_judge(m, err);
-    if (status == CTN_OK && m->lagrangian) lagrangian_follow(m->lagrangian, m->solver);
+    if (status == CTN_OK) mpc_follow_limits(m);
     m->state.seconds = clock_now() - began;
     return status;
 }
@@ -288,9 +314,10 @@ static double after_this(const mpc *m) { return m->origin + (m->state.knot + 1) 
 
 void mpc_tell(mpc *m, const double *x, double *u)
 {
+    x = mpc_state_at(m, x);
     note_distances(m, x);
     decide(m, x, u), note_limits(m, x, u);
-    m->told = cost_now(m, x, u);
+    m->told = cost_now(m, x, u), memcpy(m->last, u, (size_t)m->nu * sizeof *u);
     look_from(m, after_this(m));
 }
 
@@ -299,7 +326,7 @@ void mpc_move_on(mpc *m) { m->state.time = after_this(m), m->state.knot++, m->st
 ctn_status mpc_step(mpc *m, const double *x, double *u, ctn_error *err)
 {
     mpc_tell(m, x, u);
-    const ctn_status status = plan_next(m, x, u, err);
+    const ctn_status status = plan_next(m, u, err);
     if (status == CTN_OK) mpc_move_on(m);
     return status;
 }

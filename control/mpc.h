@@ -26,8 +26,8 @@ mpc *mpc_open(const ctn_scene *scene, const ctn_model *model, const ctn_batch_co
               ctn_error *err);
 void mpc_close(mpc *m);  // NULL is allowed
 
-/// A first plan anew, from x [nq + nv] at `time`, s: for a plant that was put somewhere else. Targets wait again that were waited
-/// for. CTN_FROZEN: none goes on from there.
+/// A first plan anew, after what motors were told last (at first: what the scene says), from x [nq + nv] at `time`, s: for a
+/// plant that was put somewhere else. Targets wait again that were waited for. CTN_FROZEN: none goes on from there.
 ctn_status mpc_begin(mpc *m, const double *x, double time, ctn_error *err);
 
 /// The knot that comes begins at `time`, s, where that is not the end of the last one.

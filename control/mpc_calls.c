@@ -74,7 +74,8 @@ ctn_mpc_state ctn_mpc_get_state(const ctn_mpc *m, int world)
 {
     if (!m || world < 0 || (size_t)world >= m->worlds) return (ctn_mpc_state){0};
     const mpc_state s = mpc_worlds_state(m->plans, world, NULL);
-    return (ctn_mpc_state){s.knot, s.time, s.cost, s.planned, s.iterations, s.started, mpc_worlds_lost(m->plans, world)};
+    return (ctn_mpc_state){s.knot,      s.time,       s.cost,    s.planned,
+                           s.violation, s.iterations, s.started, mpc_worlds_lost(m->plans, world)};
 }
 
 int ctn_mpc_worlds(const ctn_mpc *m) { return m ? (int)m->worlds : 0; }

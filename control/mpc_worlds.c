@@ -5,17 +5,17 @@
 #include "sim/base/status.h"
 
 #include <catena/motors.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct mpc_worlds {
-    int worlds, nx, nu, largest;  // of a group
+    int worlds, nx, nu;  // the second: of states as callers have them
     plan_threads *threads;
     const volatile int *interrupt;
-    mpc **of;      // [worlds]
-    bool *lost;    // [worlds]
-    double *last;  // [worlds][nu]: what was told last
+    mpc **of;    // [worlds]
+    bool *lost;  // [worlds]
     // of the call in hand
     const double *x;
     double *u, time;
@@ -47,6 +47,7 @@ typedef struct {
     const plan_group *group;
     int count, *world;  // [count]
     ilqr **solver;      // likewise
+    plan_world **plan;
     const double **x0;
     ctn_status *status;
     double *next, *told, *x;  // [count][nx], [nu], [nx]
@@ -65,7 +66,8 @@ static void close_up(going *g)
 {
     int left = 0;
     for (int i = 0; i < g->count; i++)
-        if (g->status[i] == CTN_OK) g->status[left] = CTN_OK, g->solver[left] = g->solver[i], g->world[left++] = g->world[i];
+        if (g->status[i] == CTN_OK)
+            g->status[left] = CTN_OK, g->solver[left] = g->solver[i], g->plan[left] = g->plan[i], g->world[left++] = g->world[i];
     g->count = left;
 }
 
@@ -81,41 +83,60 @@ static bool interrupted(mpc_worlds *m)
 
 static bool open_going(going *g, mpc_worlds *m, const plan_group *group)
 {
-    const size_t n = (size_t)group->count, nx = (size_t)m->nx, nu = (size_t)m->nu;
+    const size_t n = (size_t)group->count, nx = (size_t)scene_plant_of(group->plant)->nx, nu = (size_t)m->nu;
     *g = (going){.all = m,
                  .group = group,
                  .world = calloc(n, sizeof *g->world),
                  .solver = calloc(n, sizeof(ilqr *)),
+                 .plan = calloc(n, sizeof(plan_world *)),
                  .x0 = calloc(n, sizeof(double *)),
                  .status = calloc(n, sizeof *g->status),
                  .next = calloc(n * (2 * nx + nu) + 1, sizeof *g->next),
                  .good = calloc(n, sizeof *g->good)};
     g->told = g->next + n * nx, g->x = g->told + n * nu;
-    if (g->world && g->solver && g->x0 && g->status && g->next && g->good) return true;
+    if (g->world && g->solver && g->plan && g->x0 && g->status && g->next && g->good) return true;
     ctn_error err;
     note(m, fail(&err, CTN_NO_MEMORY, "not enough memory for plans"), &err);
     return false;
 }
 
-static void close_going(going *g) { free(g->world), free(g->solver), free(g->x0), free(g->status), free(g->next), free(g->good); }
+static void close_going(going *g)
+{
+    free(g->world), free(g->solver), free(g->plan), free(g->x0), free(g->status), free(g->next), free(g->good);
+}
 
 /// World w takes part, on this thread.
 static void take(going *g, int w)
 {
     mpc *const m = g->all->of[w];
-    plan_world_take(&m->plan, m->solver, g->group, w);
-    g->status[g->count] = CTN_OK, g->solver[g->count] = m->solver, g->world[g->count++] = w;
+    plan_world_take(&m->plan, m->solver, g->group, w, NULL);  // without parameters there is nothing that could fail
+    g->status[g->count] = CTN_OK, g->solver[g->count] = m->solver, g->plan[g->count] = &m->plan;
+    g->world[g->count++] = w;
 }
 
-static void iterate(going *g, int iterations)
+/// Whether plans of some of them can be made better.
+static bool some_run(const going *g)
+{
+    bool run = g->count && !g->solver[0];  // samples always
+    for (int i = 0; i < g->count && !run; i++) run = plan_world_runs(g->plan[i], g->solver[i]);
+    return run;
+}
+
+/// Iterations of all: so many, or, with a deadline (`seconds` after `began`), one and others while the longest of them still fits
+/// in.
+static void iterate(going *g, int iterations, double began, double seconds)
 {
     ctn_error err;
-    for (int k = 0; k < iterations && g->count; k++) {
-        if (g->solver[0]) ilqr_step_together(g->group->together, g->count, g->solver, g->status, &err);
+    double longest = 0, last = clock_now();
+    for (int k = 0; some_run(g); k++) {
+        if (seconds > 0 ? k && last - began + longest > seconds : k >= iterations) break;
+        if (g->solver[0]) plan_worlds_step(g->group, g->count, g->plan, g->solver, g->status, &err);
         for (int i = 0; i < g->count && !g->solver[0]; i++) g->status[i] = sampling_step(world_of(g, i)->sampler, &err);
         for (int i = 0; i < g->count; i++)
             if (g->status[i] != CTN_OK) leave_out(g, i, g->status[i], &err);
         close_up(g);
+        const double after = clock_now();
+        longest = fmax(longest, after - last), last = after;
     }
 }
 
@@ -141,15 +162,15 @@ static void begin_group(void *context, const plan_group *group)
         if (!m->which || m->which[w]) take(&g, w);
     for (int i = 0; i < g.count; i++) {
         mpc *const one = world_of(&g, i);
-        const double *const x = m->x + (size_t)g.world[i] * (size_t)m->nx;
+        const double *const x = mpc_state_at(one, m->x + (size_t)g.world[i] * (size_t)m->nx);
         m->lost[g.world[i]] = false;
-        mpc_waits(one, m->time);
+        mpc_waits(one, m->time), mpc_begin_limits(one);
         if (one->solver) g.status[i] = ilqr_begin(one->solver, x, one->guess, &err);
         else sampling_begin(one->sampler, x, one->guess);
         if (g.status[i] != CTN_OK) leave_out(&g, i, g.status[i], &err);
     }
     close_up(&g);
-    iterate(&g, m->of[group->first]->first), judge(&g);
+    iterate(&g, m->of[group->first]->first, 0, 0), judge(&g);
     close_going(&g);
 }
 
@@ -174,12 +195,11 @@ ctn_status mpc_worlds_begin(mpc_worlds *m, const bool *which, const double *x, d
 static void step_model(going *g)
 {
     const plant *const p = scene_plant_of(g->group->plant);
-    const size_t nx = (size_t)g->all->nx, nu = (size_t)g->all->nu;
+    const size_t nx = (size_t)p->nx, nu = (size_t)g->all->nu;
     ctn_error err;
     for (int i = 0; i < g->count; i++) {
-        const size_t w = (size_t)g->world[i];
-        memcpy(g->x + (size_t)i * nx, g->all->x + w * nx, nx * sizeof *g->x);
-        memcpy(g->told + (size_t)i * nu, g->all->u + w * nu, nu * sizeof *g->told);
+        memcpy(g->x + (size_t)i * nx, world_of(g, i)->x, nx * sizeof *g->x);
+        memcpy(g->told + (size_t)i * nu, world_of(g, i)->last, nu * sizeof *g->told);
     }
     const ctn_status status = plant_steps(p, g->count, g->x, g->told, g->next, g->good, &err);
     for (int i = 0; i < g->count; i++) {
@@ -194,7 +214,7 @@ static void step_model(going *g)
 static void shift(going *g)
 {
     ctn_error err;
-    for (int i = 0; i < g->count; i++) g->x0[i] = world_of(g, i)->next;
+    for (int i = 0; i < g->count; i++) g->x0[i] = world_of(g, i)->next, mpc_shift_limits(world_of(g, i));
     if (g->count && g->solver[0]) ilqr_shift_together(g->group->together, g->count, g->solver, g->x0, g->status, &err);
     for (int i = 0; i < g->count && !g->solver[0]; i++) sampling_shift(world_of(g, i)->sampler, g->x0[i]);
     for (int i = 0; i < g->count; i++)
@@ -210,18 +230,19 @@ static void step_group(void *context, const plan_group *group)
     going g;
     if (interrupted(m) || !open_going(&g, m, group)) return;
     for (int w = group->first; w < group->first + group->count; w++) {
-        double *const u = m->u + (size_t)w * nu, *const last = m->last + (size_t)w * nu;
+        double *const u = m->u + (size_t)w * nu;
         if (m->lost[w]) {
-            memcpy(u, last, nu * sizeof *u);
+            memcpy(u, m->of[w]->last, nu * sizeof *u);
             continue;
         }
         take(&g, w);
         mpc_tell(m->of[w], m->x + (size_t)w * nx, u);
-        memcpy(last, u, nu * sizeof *u);
     }
     if (g.count) step_model(&g);
     shift(&g);
-    iterate(&g, m->of[group->first]->how.iterations), judge(&g);
+    const scene_mpc *const how = &m->of[group->first]->how;
+    iterate(&g, how->iterations, began, how->deadline / plan_threads_rounds(m->threads)), judge(&g);
+    for (int i = 0; i < g.count; i++) mpc_follow_limits(world_of(&g, i));
     const double seconds = clock_now() - began;
     for (int i = 0; i < g.count; i++) world_of(&g, i)->state.seconds = seconds, mpc_move_on(world_of(&g, i));
     close_going(&g);
@@ -240,10 +261,10 @@ static bool open_worlds(mpc_worlds *m, const ctn_scene *scene, const ctn_model *
 {
     const size_t count = (size_t)m->worlds;
     m->of = calloc(count, sizeof(mpc *)), m->lost = calloc(count, sizeof *m->lost);
-    m->last = calloc(count * (size_t)m->nu + 1, sizeof *m->last);
-    if (!m->of || !m->lost || !m->last) return fail(err, CTN_NO_MEMORY, "not enough memory for %d worlds", m->worlds), false;
+    if (!m->of || !m->lost) return fail(err, CTN_NO_MEMORY, "not enough memory for %d worlds", m->worlds), false;
     for (int w = 0; w < m->worlds; w++)
-        if (!(m->of[w] = mpc_make(scene, model, how, seed + (uint64_t)w, plan_threads_plant(m->threads, 0), true, err)))
+        if (!(m->of[w] = mpc_make(scene, model, how, seed + (uint64_t)w, plan_threads_plant(m->threads, 0),
+                                  plan_threads_limits(m->threads, 0), true, err)))
             return false;
     return true;
 }
@@ -251,18 +272,10 @@ static bool open_worlds(mpc_worlds *m, const ctn_scene *scene, const ctn_model *
 mpc_worlds *mpc_worlds_open(const ctn_scene *scene, const ctn_model *model, const ctn_batch_config *cfg, const scene_mpc *how,
                             uint64_t seed, const double *x0, ctn_error *err)
 {
-    const scene_optimize *const o = &scene->optimize;
-    if (o->nlimit)
-        return fail_at(err, CTN_BAD_SCENE, scene->path, o->at.line, o->at.column, "optimize.limits",
-                       "are kept by the plans of one world in this version, not by those of many side by side; take catena mpc "
-                       "without --worlds, or write them as costs"),
-               NULL;
+    if (mpc_check(scene, how, err) != CTN_OK) return NULL;
     if (cfg->parameter_count)
         return fail(err, CTN_UNAVAILABLE,
                     "parameters: plans of many worlds are of one model in this version; give the plants other ones"),
-               NULL;
-    if (how->deadline > 0)
-        return fail(err, CTN_BAD_SCENE, "plans of many worlds have a number of iterations, no deadline; leave `deadline` out"),
                NULL;
     mpc_worlds *const m = calloc(1, sizeof *m);
     if (!m) return fail(err, CTN_NO_MEMORY, "not enough memory for plans"), NULL;
@@ -285,7 +298,7 @@ void mpc_worlds_close(mpc_worlds *m)
     for (int w = 0; w < m->worlds && m->of; w++) mpc_close(m->of[w]);
     plan_threads_close(m->threads);
     pthread_mutex_destroy(&m->lock);
-    free(m->of), free(m->lost), free(m->last), free(m);
+    free(m->of), free(m->lost), free(m);
 }
 
 void mpc_worlds_leave(mpc_worlds *m, int world) { m->lost[world] = true; }
@@ -304,3 +317,5 @@ bool mpc_worlds_distance(const mpc_worlds *m, int world, int k, double *rms, dou
 {
     return mpc_distance(m->of[world], k, rms, most);
 }
+
+double mpc_worlds_missed(const mpc_worlds *m, int world, int k) { return mpc_missed(m->of[world], k); }

@@ -1,5 +1,8 @@
 /// Plans of many worlds that are made anew in every knot (control/mpc.h), side by side: worlds go in groups over lanes, groups
 /// over threads. Each has the plans that it has alone, to the last bit.
+///
+/// A deadline is shared by the groups that a thread works on one after another, and by all worlds of a group, which have one
+/// iteration in any case. Then plans are not those that a world has alone, nor those of another run.
 #ifndef CATENA_CONTROL_MPC_WORLDS_H
 #define CATENA_CONTROL_MPC_WORLDS_H
 
@@ -30,5 +33,6 @@ int mpc_worlds_count(const mpc_worlds *m);
 mpc_state mpc_worlds_state(const mpc_worlds *m, int world, int *group);
 bool mpc_worlds_lost(const mpc_worlds *m, int world);  // there is no plan that goes on
 bool mpc_worlds_distance(const mpc_worlds *m, int world, int k, double *rms, double *most);
+double mpc_worlds_missed(const mpc_worlds *m, int world, int k);  // as mpc_missed
 
 #endif

@@ -30,6 +30,8 @@ typedef struct added_cost {
 /// nothing. Several threads may ask at once, each for other points.
 typedef void (*plant_tell)(void *whose, int first, int count, int apart, int step, const double *x, const bool *good, double *u);
 
+enum { MOST_APART = 16 };  // points that lie side by side on their way
+
 typedef struct plant {
     int knots;  // N: the horizon has N controls and N + 1 states
     int nx, n, m;
@@ -38,6 +40,8 @@ typedef struct plant {
     // x = (q, v) of as many numbers, and q' = q + before v + after v': the upper halves of A and B follow from the lower ones,
     // A_q = [1 before] + after A_v, B_q = after B_v
     bool rates;
+    // the last numbers of x are what the plant was told last, as many (control/told_last.h): regularisation is of the others
+    int carried;
     double before, after;
     pool *threads;  // that play and linearise use, for jobs of who steers besides
     void *context;

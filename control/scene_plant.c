@@ -3,6 +3,7 @@
 #include "control/accelerations.h"
 #include "control/ilqr.h"
 #include "control/plant_parameters.h"
+#include "control/told_last.h"
 #include "dynamics/model.h"
 #include "sim/base/memory.h"
 #include "sim/base/status.h"
@@ -15,7 +16,8 @@
 #include <string.h>
 
 struct scene_plant {
-    plant plant;
+    plant plant, bare;  // of which the latter is of x = (q, v)
+    told_last *told;    // what the former carries besides; NULL: nothing, they are the same
     const ctn_scene *scene;
     const ctn_model *model;
     costs *costs;
@@ -127,6 +129,9 @@ static void cost_derivatives(void *context, int count, const int *knot, const do
 
 void scene_plant_add(scene_plant *s, added_cost more) { s->added[s->nadded++] = more; }
 
+/// What the world sees of it.
+static void face(scene_plant *s) { s->plant = s->told ? told_last_plant(s->told) : s->bare; }
+
 static void add(void *context, const double *x, const double *dx, double *to)
 {
     const scene_plant *const s = context;
@@ -174,7 +179,7 @@ static bool fits(const scene_plant *s, const ctn_batch_config *cfg, int points, 
     two.knots = 2, two.most = 1;
     plant one = two;
     one.knots = 1;
-    const ilqr_config own = {.backward = 1, .forward = 1, .alphas = points};
+    const ilqr_config own = {.backward = 1, .forward = 1, .alphas = points, .second = s->scene->optimize.method == 2};
     const double each = (double)ctn_tapes_bytes(tapes) / SOME + (double)(ilqr_bytes(&two, &own) - ilqr_bytes(&one, &own)),
                  all = each * s->plant.knots, most = memory_limit();
     ctn_tapes_free(tapes);
@@ -220,27 +225,29 @@ scene_plant *scene_plant_open(const ctn_scene *scene, const ctn_model *model, co
     if (!knots || plant_parameters_check(scene, model, cfg, err) != CTN_OK) return scene_plant_close(s), NULL;
     s->anew = ctn_method_is_implicit(cfg->method) || model->rubs || model->nbent || model->nwound;
 
-    s->plant = (plant){.knots = knots,
-                       .nx = s->nq + s->nv,
-                       .n = 2 * s->nv,
-                       .m = s->nu,
-                       .most = points,
-                       .added = s->nq == s->nv,
-                       .context = s,
-                       .play = play_points,
-                       .linearise = linearise,
-                       .cost = cost,
-                       .cost_derivatives = cost_derivatives,
-                       .add = add,
-                       .difference = difference};
+    s->bare = (plant){.knots = knots,
+                      .nx = s->nq + s->nv,
+                      .n = 2 * s->nv,
+                      .m = s->nu,
+                      .most = points,
+                      .added = s->nq == s->nv,
+                      .context = s,
+                      .play = play_points,
+                      .linearise = linearise,
+                      .cost = cost,
+                      .cost_derivatives = cost_derivatives,
+                      .add = add,
+                      .difference = difference};
+    const int asked = cfg->threads ? cfg->threads : pool_cpus(), threads = asked < knots ? asked : knots;
+    s->bare.threads = pool_create(threads);
+    if (!s->bare.threads)
+        return scene_plant_close(s), fail(err, CTN_NO_MEMORY, "not enough memory, or threads: %d", threads), NULL;
+    if (told_last_counts(scene) && !(s->told = told_last_open(&s->bare, err))) return scene_plant_close(s), NULL;
+    face(s);
     ctn_batch_config own = *cfg;
     own.parallel = CTN_PARALLEL_WORLDS;
     own.max_halvings =
         0;  // what has to be halved has no derivative, and is no trajectory to go on from: it is not worth its while
-    const int asked = cfg->threads ? cfg->threads : pool_cpus(), threads = asked < knots ? asked : knots;
-    s->plant.threads = pool_create(threads);
-    if (!s->plant.threads)
-        return scene_plant_close(s), fail(err, CTN_NO_MEMORY, "not enough memory, or threads: %d", threads), NULL;
     if (!fits(s, &own, points, err)) return scene_plant_close(s), NULL;
     const size_t room = (size_t)(knots > points ? knots : points);
     s->q = calloc(room * (size_t)s->nq + 1, sizeof *s->q), s->v = calloc(room * (size_t)s->nv + 1, sizeof *s->v);
@@ -250,16 +257,16 @@ scene_plant *scene_plant_open(const ctn_scene *scene, const ctn_model *model, co
     for (int k = 0; k < cfg->parameter_count && opened; k++)
         opened = ctn_model_parameter(model, cfg->parameters[k], &s->values[k], err) == CTN_OK;
     if (opened && !s->parameters && accelerations_suffice(model, cfg, s->hold)) {  // which are the model's
-        s->plant.linearise = linearise_accelerations;
-        s->plant.rates = cfg->method == CTN_EULER || cfg->method == CTN_SEMI_IMPLICIT;
-        if (s->plant.rates) *(cfg->method == CTN_EULER ? &s->plant.before : &s->plant.after) = cfg->dt;
-        opened = (s->by = accelerations_open(model, cfg, knots, motors_of(scene), s->plant.threads, err));
+        s->bare.linearise = linearise_accelerations;
+        s->bare.rates = cfg->method == CTN_EULER || cfg->method == CTN_SEMI_IMPLICIT;
+        if (s->bare.rates) *(cfg->method == CTN_EULER ? &s->bare.before : &s->bare.after) = cfg->dt;
+        opened = (s->by = accelerations_open(model, cfg, knots, motors_of(scene), s->bare.threads, err));
     }
-    own.worlds = knots, opened = opened && (s->all = tapes_create(model, &own, s->hold, true, s->plant.threads, err));
-    own.worlds = points, opened = opened && (s->many = tapes_create(model, &own, 1, false, s->plant.threads, err));
+    own.worlds = knots, opened = opened && (s->all = tapes_create(model, &own, s->hold, true, s->bare.threads, err));
+    own.worlds = points, opened = opened && (s->many = tapes_create(model, &own, 1, false, s->bare.threads, err));
     own.worlds = 1, own.threads = 1, opened = opened && (s->one = ctn_tapes_create(model, &own, 1, false, err));
     opened = opened && (s->costs = costs_open(cost_terms_of(scene), model, knots, s->knot, err));
-    if (opened) return s;
+    if (opened) return face(s), s;
     scene_plant_close(s);
     return NULL;
 }
@@ -294,7 +301,7 @@ void scene_plant_close(scene_plant *s)
 {
     if (!s) return;
     ctn_tapes_free(s->one), ctn_tapes_free(s->many), ctn_tapes_free(s->all);
-    costs_close(s->costs), accelerations_close(s->by), pool_free(s->plant.threads);
+    costs_close(s->costs), accelerations_close(s->by), told_last_close(s->told), pool_free(s->bare.threads);
     free(s->q), free(s->v), free(s->values);
     free(s);
 }

@@ -1,5 +1,5 @@
 /// A scene as a plant of trajectory optimisation: x = (q, v), and u what its motors are told, held over a knot of one step or
-/// several.
+/// several. Where changes of u from knot to knot count, x = (q, v, p), with p what motors were told last (control/told_last.h).
 ///
 /// Methods that carry more than (q, v) from step to step begin anew from (q, v) at every knot: between knots nothing else is
 /// carried. Explicit methods carry nothing, so that a run of the scene makes the same states to the last bit; of the others it

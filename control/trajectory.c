@@ -4,6 +4,7 @@
 #include "control/limits.h"
 #include "control/reward_cost.h"
 #include "control/scene_plant.h"
+#include "control/told_last.h"
 #include "sim/base/new_file.h"
 #include "sim/base/status.h"
 
@@ -28,19 +29,34 @@ struct trajectory {
     added_cost more;                  // context NULL: none
     double cost;                      // without what limits add
     double duration, *running, *end;  // [ncost]
-    int nq, nv, nu;
+    int nq, nv, nu, nx, n;            // the latter two of states, and of changes of them (control/told_last.h)
 };
 
-/// What a trajectory X [knots + 1][nx], U [knots][nu] costs besides terms: what it earns, and costs of the caller's.
-static double cost_besides(const trajectory *t, const double *X, const double *U)
+static double cost_besides(const plant *p, const added_cost *of, int count, const double *X, const double *U)
 {
-    const added_cost of[] = {t->reward ? reward_cost_added(t->reward) : (added_cost){0}, t->more};
-    const size_t nx = (size_t)(t->nq + t->nv), nu = (size_t)t->nu;
     double sum = 0;
-    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
-        for (int k = 0; k <= trajectory_knots(t) && of[i].context; k++)
-            of[i].cost(of[i].context, 1, &k, X + (size_t)k * nx, U + (k < trajectory_knots(t) ? (size_t)k * nu : 0), &sum);
+    for (int i = 0; i < count; i++)
+        for (int k = 0; k <= p->knots && of[i].context; k++)
+            of[i].cost(of[i].context, 1, &k, X + (size_t)k * (size_t)p->nx, U + (k < p->knots ? (size_t)k * (size_t)p->m : 0),
+                       &sum);
     return sum;
+}
+
+double trajectory_cost(costs *c, int ncost, const plant *p, const added_cost *besides, int count, const double *X,
+                       const double *U, double *running, double *end)
+{
+    costs_terms(c, X, U, running, end);
+    double sum = cost_besides(p, besides, count, X, U);
+    for (int k = 0; k < ncost; k++) sum += running[k] + end[k];
+    return sum;
+}
+
+/// What it earns, and costs of the caller's.
+enum { BESIDES = 2 };
+static const added_cost *besides(const trajectory *t, added_cost of[BESIDES])
+{
+    of[0] = t->reward ? reward_cost_added(t->reward) : (added_cost){0}, of[1] = t->more;
+    return of;
 }
 
 /// What the trajectory costs, and how it keeps to limits.
@@ -50,9 +66,15 @@ static void judge(trajectory *t)
     if (!t->lagrangian) return;
     const double *const X = ilqr_states(t->solver), *const U = ilqr_controls(t->solver);
     lagrangian_look(t->lagrangian, X, U);
-    costs_terms(scene_plant_costs(t->plant), X, U, t->running, t->end);
-    t->cost = cost_besides(t, X, U);
-    for (int k = 0; k < t->scene->optimize.ncost; k++) t->cost += t->running[k] + t->end[k];
+    t->cost = trajectory_cost(scene_plant_costs(t->plant), t->scene->optimize.ncost, scene_plant_of(t->plant),
+                              besides(t, (added_cost[BESIDES]){{0}}), BESIDES, X, U, t->running, t->end);
+}
+
+/// The scene's start, x [nx], before which motors were told what it says.
+static void begin_at(const trajectory *t, double *x)
+{
+    ctn_model_initial_state(t->model, x, x + t->nq);
+    if (scene_plant_of(t->plant)->carried) ctn_model_targets(t->model, x + t->nq + t->nv);
 }
 
 /// From the scene's start, with what it guesses, or, again, with what has been found.
@@ -60,10 +82,10 @@ static ctn_status begin(trajectory *t, bool again, ctn_error *err)
 {
     const size_t told = (size_t)trajectory_knots(t) * (size_t)t->nu;
     double *const U = calloc(told + 1, sizeof *U);
-    double *const x0 = calloc((size_t)(t->nq + t->nv) + 1, sizeof *x0);
+    double *const x0 = calloc((size_t)t->nx + 1, sizeof *x0);
     ctn_status status = U && x0 ? CTN_OK : fail(err, CTN_NO_MEMORY, "not enough memory for a guess");
     if (status == CTN_OK) {
-        ctn_model_initial_state(t->model, x0, x0 + t->nq);
+        begin_at(t, x0);
         if (again) memcpy(U, ilqr_controls(t->solver), told * sizeof *U);
         else scene_plant_guess(t->plant, U);
         status = ilqr_begin(t->solver, x0, U, err);
@@ -109,6 +131,7 @@ ilqr_config trajectory_settings(const ctn_scene *scene, int knots)
                          .forward = o->forward < knots ? o->forward : knots,
                          .zero_start = o->method == 1,
                          .cost_alone = o->method == 1,
+                         .second = o->method == 2,
                          .alphas = o->alphas,
                          .rho = o->rho,
                          .tolerance = o->tolerance};
@@ -129,11 +152,13 @@ trajectory *trajectory_open(const ctn_scene *scene, const ctn_model *model, cons
     bool opened = t->running && t->end && lower;
     if (!opened) fail(err, CTN_NO_MEMORY, "not enough memory for a trajectory");
     const int points = o->alphas * o->forward, at_once = points < MOST_AT_ONCE ? points : MOST_AT_ONCE;
-    opened = opened && (t->plant = scene_plant_open(scene, model, cfg, duration, at_once, err)) && open_limits(t, err);
+    opened = opened && (t->plant = scene_plant_open(scene, model, cfg, duration, at_once, err));
+    if (opened) t->nx = scene_plant_of(t->plant)->nx, t->n = scene_plant_of(t->plant)->n;
     if (opened && o->reward > 0) {
         t->reward = reward_cost_open(scene, model, trajectory_knots(t), trajectory_knot(t), err);
         if ((opened = t->reward)) scene_plant_add(t->plant, reward_cost_added(t->reward));
     }
+    opened = opened && open_limits(t, err);  // after rewards, as of many worlds, so that sums are the same
     if (opened && more) t->more = *more, scene_plant_add(t->plant, *more);
     if (opened) {
         const bool bounded = scene_plant_bounds(t->plant, lower, upper);
@@ -198,11 +223,13 @@ ilqr_state trajectory_state(const trajectory *t)
 int trajectory_knots(const trajectory *t) { return scene_plant_of(t->plant)->knots; }
 double trajectory_knot(const trajectory *t) { return scene_plant_knot(t->plant); }
 ilqr *trajectory_solver(const trajectory *t) { return t->solver; }
+const plant *trajectory_plant(const trajectory *t) { return scene_plant_of(t->plant); }
 
 size_t trajectory_bytes(const trajectory *t, size_t *knot)
 {
     const plant *const p = scene_plant_of(t->plant);
-    const ilqr_config own = {.backward = 1, .forward = 1, .alphas = t->scene->optimize.alphas};
+    const ilqr_config own = {
+        .backward = 1, .forward = 1, .alphas = t->scene->optimize.alphas, .second = t->scene->optimize.method == 2};
     const size_t solver = ilqr_bytes(p, &own), each = scene_plant_bytes(t->plant) + solver / (size_t)p->knots;
     if (knot) *knot = each;
     return each * (size_t)p->knots;
@@ -304,7 +331,7 @@ ctn_status trajectory_write(const trajectory *t, const char *path, ctn_error *er
     new_file f = {0};
     const ctn_status status = new_file_open(&f, path, err);
     if (status != CTN_OK) return status;
-    const int N = trajectory_knots(t), n = 2 * t->nv, nx = t->nq + t->nv;
+    const int N = trajectory_knots(t), n = t->n;
     const double *const X = ilqr_states(t->solver), *const U = ilqr_controls(t->solver), *const K = ilqr_gains(t->solver);
     fprintf(f.stream, "time");
     put_names(f.stream, "u", t->nu), put_names(f.stream, "q", t->nq), put_names(f.stream, "v", t->nv);
@@ -314,7 +341,7 @@ ctn_status trajectory_write(const trajectory *t, const char *path, ctn_error *er
     for (int k = 0; k <= N; k++) {
         const size_t told = (size_t)(k < N ? k : N - 1), nu = (size_t)t->nu;
         fprintf(f.stream, "%.17g", k * trajectory_knot(t));
-        put_numbers(f.stream, U + told * nu, t->nu), put_numbers(f.stream, X + (size_t)k * (size_t)nx, nx);
+        put_numbers(f.stream, U + told * nu, t->nu), put_numbers(f.stream, X + (size_t)k * (size_t)t->nx, t->nq + t->nv);
         put_numbers(f.stream, K + told * nu * (size_t)n, t->nu * n);
         fputc('\n', f.stream);
     }
@@ -361,6 +388,7 @@ char *trajectory_scene(const ctn_scene *scene, const char *path, const char *tab
 static ctn_status play_knot(const trajectory *t, ctn_batch *batch, int k, int steps, const double *x, double *next, double *u,
                             double *missed, ctn_error *err)
 {
+    const size_t told = (size_t)scene_plant_of(t->plant)->carried;
     ctn_status status = CTN_OK;
     for (int j = 0; j < steps && status == CTN_OK; j++) {
         const double *const from = j ? next : x;
@@ -368,13 +396,14 @@ static ctn_status play_knot(const trajectory *t, ctn_batch *batch, int k, int st
         ctn_batch_targets(batch, u);
         if (t->limits) *missed = fmax(*missed, limits_missed(t->limits, k, j > 0, from, u));
         ctn_batch_state(batch, next, next + t->nq);
+        if (told) memcpy(next + t->nq + t->nv, j + 1 < steps ? x + t->nq + t->nv : u, told * sizeof *u);
     }
     return status;
 }
 
 ctn_status trajectory_value(const trajectory *t, const char *path, int finer, double *cost, double *missed, ctn_error *err)
 {
-    const int N = trajectory_knots(t), nx = t->nq + t->nv, hold = scene_plant_hold(t->plant) * finer;
+    const int N = trajectory_knots(t), nx = t->nx, hold = scene_plant_hold(t->plant) * finer;
     *cost = *missed = NAN;
     ctn_scene *const scene = ctn_scene_load(path, err);
     ctn_model *const model = scene ? ctn_model_create(scene, err) : NULL;
@@ -387,7 +416,7 @@ ctn_status trajectory_value(const trajectory *t, const char *path, int finer, do
     ctn_status status = !batch                    ? (err ? err->status : CTN_NO_MEMORY)
                         : X && U && each && knots ? CTN_OK
                                                   : fail(err, CTN_NO_MEMORY, "not enough memory for what is played");
-    if (status == CTN_OK) ctn_batch_state(batch, X, X + t->nq);
+    if (status == CTN_OK) begin_at(t, X), ctn_batch_state(batch, X, X + t->nq);
     bool lives = true;
     double most = 0;
     for (int k = 0; k < N && status == CTN_OK && lives; k++) {
@@ -401,7 +430,7 @@ ctn_status trajectory_value(const trajectory *t, const char *path, int finer, do
         *missed = t->limits ? fmax(most, limits_missed(t->limits, N, false, X + (size_t)N * (size_t)nx, U)) : 0;
         costs_cost(scene_plant_costs(t->plant), N, knots, X, U, each);
         costs_cost(scene_plant_costs(t->plant), 1, knots + N, X + (size_t)N * (size_t)nx, U, each + N);
-        *cost = cost_besides(t, X, U);
+        *cost = cost_besides(scene_plant_of(t->plant), besides(t, (added_cost[BESIDES]){{0}}), BESIDES, X, U);
         for (int k = 0; k <= N; k++) *cost += each[k];
     }
     ctn_batch_free(batch), ctn_model_free(model), ctn_scene_free(scene);

@@ -4,6 +4,7 @@
 #ifndef CATENA_CONTROL_TRAJECTORY_H
 #define CATENA_CONTROL_TRAJECTORY_H
 
+#include "control/costs.h"
 #include "control/lagrangian.h"
 #include "sim/scene/scene.h"
 
@@ -11,6 +12,11 @@
 #include <catena/model.h>
 
 typedef struct trajectory trajectory;
+
+/// What a trajectory of plant `p` costs, X [knots + 1][nx], U [knots][m], but for what limits add: terms of `c`, which are told
+/// apart, over time and at the end [ncost], and what comes `besides` [count], where that has a context.
+double trajectory_cost(costs *c, int ncost, const plant *p, const added_cost *besides, int count, const double *X,
+                       const double *U, double *running, double *end);
 
 /// What the scene says of the solver of so many knots, but for bounds.
 ilqr_config trajectory_settings(const ctn_scene *scene, int knots);
@@ -39,6 +45,7 @@ int trajectory_knots(const trajectory *t);
 double trajectory_knot(const trajectory *t);                 // s
 size_t trajectory_bytes(const trajectory *t, size_t *knot);  // all, and of a knot
 ilqr *trajectory_solver(const trajectory *t);
+const plant *trajectory_plant(const trajectory *t);
 double trajectory_plays(const trajectory *t, int k, double *running);  // what term k costs, in all and over time
 
 /// A file to go on from with the same bits, and back. Errors as search_save and search_restore (control/search.h).

@@ -176,7 +176,8 @@ static const struct {
     {"{term: place, link: a, within: [none, [0, {sinusoid: {amplitude: 1, frequency: 1}}], none]}",
      "within[1][1]: limits stand still"},
     {"{term: place, link: a, above: {sinusoid: {amplitude: 1, frequency: 1}}}", "above: limits stand still"},
-    {"{term: orientation, link: a, target: {sinusoid: {amplitude: 1, frequency: 1}}}", "each with its `from` and `to`\n"},
+    {"{term: orientation, link: a, target: {slerp: {times: [0, 1], values: [[1, 0, 0, 0], [1, 1, 0, 0]]}}}",
+     "limits stand still: expected a number, found a mapping"},
     {"3", "optimize.limits[0]: expected"},
 };
 enum { BAD = sizeof bad / sizeof *bad };

@@ -151,10 +151,10 @@ START_TEST(many_worlds)
     char *text[2];
     for (int k = 0; k < 2; k++) {
         const char *const out = k ? "b.h5" : "a.csv";
-        outcome o = catena("mpc", "scene.yaml", "--plant", "carts.yaml", "--worlds", "6", "--horizon", "2", "--threads", k ? "2" : "1",
-                           "--out", out);
-        ck_assert_msg(o.status == 0 && !*o.err && strstr(o.out, "6 worlds") && strstr(o.out, "lost          0 worlds"), "%s%s", o.out,
-                      o.err);
+        outcome o = catena("mpc", "scene.yaml", "--plant", "carts.yaml", "--worlds", "6", "--horizon", "2", "--threads",
+                           k ? "2" : "1", "--out", out);
+        ck_assert_msg(o.status == 0 && !*o.err && strstr(o.out, "6 worlds") && strstr(o.out, "lost          0 worlds"), "%s%s",
+                      o.out, o.err);
         outcome_free(&o);
         text[k] = slurp(k ? "b.csv" : "a.csv", NULL);
     }
@@ -182,11 +182,17 @@ START_TEST(many_worlds)
     ck_assert(o.status == 2 && strstr(o.err, "sample"));
     outcome_free(&o);
     o = catena("mpc", "scene.yaml", "--plant", "carts.yaml", "--worlds", "3", "--deadline", "0.01", "--out", "x.csv");
-    ck_assert_msg(o.status == 2 && strstr(o.err, "deadline"), "%d %s", o.status, o.err);
-    outcome_free(&o);
-    spit("rail.yaml", CART("1", "0.2", "rk4", "0.02") COSTS "  limits: [{term: posture, joints: [cart], within: [-0.4, 0.4]}]\n");
-    o = catena("mpc", "rail.yaml", "--plant", "carts.yaml", "--worlds", "3", "--out", "x.csv");
-    ck_assert_msg(o.status == 2 && strstr(o.err, "optimize.limits") && strstr(o.err, "without --worlds"), "%d %s", o.status, o.err);
+    ck_assert_msg(o.status == 0 && strstr(o.out, " took longer than a knot, ") && strstr(o.out, " than the deadline\n"), "%s%s",
+                  o.out, o.err);
+    char *const timed = slurp("x.csv", NULL);
+    double iterations[2] = {1e9, 0};  // fewest and most of a plan
+    for (char *row = timed; (row = strchr(row, '\n')) && *++row;) {
+        double x[ROW + 2];
+        ck_assert_int_eq(line_of(row, x, ROW + 2), ROW + 1);
+        iterations[0] = fmin(iterations[0], x[ROW - 1]), iterations[1] = fmax(iterations[1], x[ROW - 1]);
+    }
+    ck_assert_msg(iterations[0] >= 1 && iterations[1] < 1000, "%g to %g", iterations[0], iterations[1]);
+    free(timed);
     outcome_free(&o), leave_scratch();
 }
 END_TEST
@@ -288,6 +294,35 @@ START_TEST(keeps_its_rail)
 }
 END_TEST
 
+/// Carts of other masses, side by side: each stays on its rail, nearly.
+START_TEST(worlds_keep_their_rail)
+{
+    enter_scratch();
+    spit("rail.yaml", CART("1", "0.2", "rk4", "0.02") LIGHT_COSTS RAIL);
+    spit("carts.yaml", CART("1", "0.2", "rk4", "0.02") "sample:\n  parameters: {mass_scale: {pole: {uniform: [0.9, 1.1]}}}\n");
+    outcome o = catena("mpc", "rail.yaml", "--plant", "carts.yaml", "--worlds", "3", "--horizon", "2.5", "--duration", "3",
+                       "--out", "rail.csv");
+    ck_assert_msg(o.status == 0 && !*o.err && strstr(o.out, "limits        the last plans miss them by up to "), "%s%s", o.out,
+                  o.err);
+    char *const text = slurp("rail.csv", NULL);
+    double most[3] = {0}, all = 0, told;
+    for (char *at = text; (at = strchr(at, '\n')) && *++at;) {
+        double x[ROW + 1];
+        ck_assert_int_eq(line_of(at, x, ROW + 1), ROW + 1);
+        most[(int)x[1]] = fmax(most[(int)x[1]], fabs(x[3]));
+    }
+    for (int w = 0; w < 3; w++) {
+        ck_assert_msg(most[w] > 0.3 && most[w] < 0.41, "world %d: %g m", w, most[w]);
+        all = fmax(all, most[w]);
+    }
+    const char *const line = strstr(o.out, "  posture     missed by ");
+    ck_assert(line && sscanf(line, "  posture missed by %lf at most", &told) == 1);
+    ck_assert_double_eq_tol(told, fmax(all - 0.4, 0), 0.06 * fmax(all - 0.4, 1e-9));
+    free(text), outcome_free(&o);
+    leave_scratch();
+}
+END_TEST
+
 START_TEST(refused)
 {
     enter_scratch();
@@ -307,7 +342,7 @@ START_TEST(refused)
         {"scene.yaml", "coarse.yaml", "1", "no whole number of its steps of 0.03 s"},
         {"scene.yaml", "scene.yaml", "0.33", "--horizon) of 0.33 s is no whole number, up to a million, of knots"},
         {"scene.yaml", "scene.yaml", "0.013", "--horizon) of 0.013 s is no whole number"},
-        {"waits.yaml", "scene.yaml", "1", "optimize.mpc.starts: no target of posture, place or com moves"},
+        {"waits.yaml", "scene.yaml", "1", "optimize.mpc.starts: no target of posture, place, orientation or com moves"},
         {"earns.yaml", "scene.yaml", "1", "optimize.reward: the scene has no `reward`"},
         {"limits.yaml", "scene.yaml", "1", "optimize.limits: are kept by the planner ilqr alone"},
         {"other.yaml", "other.yaml", "1", "the scene has no `optimize:`"}};
@@ -331,6 +366,7 @@ int main(void)
     tcase_add_test(c, many_worlds);
     tcase_add_test(c, records_by_a_deadline);
     tcase_add_test(c, keeps_its_rail);
+    tcase_add_test(c, worlds_keep_their_rail);
     tcase_add_test(c, refused);
     suite_add_tcase(s, c);
     return run_suite(s);

@@ -60,8 +60,11 @@ END_TEST
 /// Three iterations and the rest are as all at once; a plan that is played already is where the next search begins.
 START_TEST(goes_on)
 {
+    static const char *const more[] = {"", "  method: ddp\n", "    - {term: control_rate, weight: 0.001}\n"};
     enter_scratch();
-    spit("scene.yaml", PENDULUM "integrator: {method: radau, dt: 0.02}\n" COSTS);
+    char text[2000];
+    snprintf(text, sizeof text, "%s%s", PENDULUM "integrator: {method: radau, dt: 0.02}\n" COSTS, more[_i]);
+    spit("scene.yaml", text);
     outcome o = catena("optimize", "scene.yaml", "--out", "all.yaml", "--quiet");
     ck_assert_msg(o.status == 0 && !*o.out, "%s%s", o.out, o.err);
     outcome_free(&o);
@@ -77,8 +80,8 @@ START_TEST(goes_on)
     outcome_free(&o);
     char *const a = slurp("all.plan.csv", NULL), *const b = slurp("parts.plan.csv", NULL), *const rows = slurp("parts.csv", NULL);
     ck_assert_str_eq(a, b);
-    ck_assert(strstr(rows, "iteration,seconds,cost,defect,gradient,rho,alpha,violation,penalty\n1,") == rows && strstr(rows, "\n3,") &&
-              strstr(rows, "\n4,"));
+    ck_assert(strstr(rows, "iteration,seconds,cost,defect,gradient,rho,alpha,violation,penalty\n1,") == rows &&
+              strstr(rows, "\n3,") && strstr(rows, "\n4,"));
     ck_assert_msg(number_after(rows, "\n4,") > 1000.5 && number_after(rows, "\n4,") < 1100, "%s", rows);  // seconds go on
     free(a), free(b), free(rows);
     o = catena("optimize", "all.yaml", "--out", "all");  // would write over the plan that it plays
@@ -92,6 +95,44 @@ START_TEST(goes_on)
     o = catena("optimize", "other.yaml", "--out", "parts.yaml", "--resume");
     ck_assert_msg(o.status == 2 && strstr(o.err, "belongs to another scene"), "%d %s", o.status, o.err);
     outcome_free(&o);
+    leave_scratch();
+}
+END_TEST
+
+/// A plan in which changes of controls cost goes by what was told in the knot before, too: u + K (x - x of the plan, p - p of it).
+START_TEST(goes_by_what_was_told)
+{
+    enter_scratch();
+    spit("scene.yaml", PENDULUM "integrator: {method: rk4, dt: 0.02}\n" COSTS "    - {term: control_rate, weight: 0.001}\n"
+                                "  limits: [{term: control_rate, within: [-60, 60]}]\n");
+    outcome o = catena("optimize", "scene.yaml", "--out", "found.yaml");
+    ck_assert_msg(o.status == 0 && !*o.err, "%s%s", o.out, o.err);
+    ck_assert_double_eq(number_after(o.out, "planned, "), number_after(o.out, "cost          "));
+    ck_assert_double_le(number_after(o.out, "limits        missed by "), 1e-4);
+    ck_assert_double_le(number_after(o.out, "planned, "), number_after(o.out, "guess          cost "));
+    ck_assert_ptr_nonnull(strstr(o.out, "  control_rate missed by "));
+    outcome_free(&o);
+    ctn_error err;
+    ctn_scene *const scene = ctn_scene_load("found.yaml", &err);
+    ck_assert_msg(scene != NULL, "%s", err.message);
+    ctn_model *const model = ctn_model_create(scene, &err);
+    const ctn_batch_config cfg = ctn_scene_config(scene);
+    ctn_batch *const batch = ctn_batch_create(model, &cfg, &err);
+    const scene_controller *const c = &scene->controller;
+    ck_assert_int_eq(c->plan_gains, 3);
+    ck_assert_int_eq(c->plan_width, 1 + 1 + 2 + 3);
+    double q, v, u, told = 0, most = 0;
+    ctn_batch_state(batch, &q, &v), v += 0.4, ctn_batch_set_state(batch, &q, &v, 0, NULL);
+    for (int k = 0; k < 50; k++) {
+        const double *const row = c->plan + k * c->plan_width, *const K = row + 4, change = k ? told - row[1 - c->plan_width] : 0;
+        const double expected = row[1] + K[0] * (q - row[2]) + K[1] * (v - row[3]) + K[2] * change;
+        ck_assert_int_eq(ctn_batch_step(batch, 1, NULL, &err), CTN_OK);
+        ctn_batch_targets(batch, &u), ctn_batch_state(batch, &q, &v);
+        ck_assert_double_eq_tol(u, expected, 1e-11);
+        most = fmax(most, fabs(K[2] * change)), told = u;
+    }
+    ck_assert_double_gt(most, 1e-2);
+    ctn_batch_free(batch), ctn_model_free(model), ctn_scene_free(scene);
     leave_scratch();
 }
 END_TEST
@@ -164,17 +205,40 @@ static const struct {
     {PENDULUM "optimize: {cost: [{term: postur, weight: 1}]}\n", "unknown 'postur'; did you mean 'posture'?"},
     {PENDULUM "optimize: {cost: [{term: posture}]}\n", "optimize.cost[0].weight: missing"},
     {PENDULUM "optimize: {cost: [{term: control, weight: 1, end: 3}]}\n", "optimize.cost[0].end: the term control has none"},
+    {PENDULUM "optimize: {cost: [{term: control_rate, weight: 1, end: 3}]}\n",
+     "optimize.cost[0].end: the term control_rate has none"},
+    {PENDULUM "optimize: {cost: [{term: control_rate}]}\n", "optimize.cost[0].weight: missing; what a square costs each second"},
+    {PENDULUM "optimize: {cost: [{term: control, weight: 1}], limits: [{term: control_rate, within: [0, 1], when: end}]}\n",
+     "optimize.limits[0].when: motors are told nothing any more at the end"},
+    {PENDULUM "optimize: {cost: [{term: control, weight: 1}], limits: [{term: control_rate}]}\n",
+     "a limit of the term control_rate has `within`, or `target`"},
     {PENDULUM "optimize: {cost: [{term: place, link: b, weight: 1, target: [0, 0, 1]}]}\n",
      "optimize.cost[0].link: unknown link 'b'"},
     {PENDULUM "optimize: {cost: [{term: place, link: a, weight: 1}]}\n", "optimize.cost[0].target: missing"},
     {PENDULUM "optimize: {cost: [{term: point_velocity, link: a, weight: 1}]}\n",
      "optimize.cost[0].target: missing; a velocity in axes of the world"},
+    {PENDULUM "optimize: {cost: [{term: orientation, link: a, weight: 1, target: [1, 2]}]}\n",
+     "optimize.cost[0].target: expected a quaternion [w, x, y, z], a rotation vector of 3 angles, or {slerp: {times, values}}"},
+    {PENDULUM "optimize: {cost: [{term: orientation, link: a, weight: 1, target: {slerp: {times: [0, 1], values: [[1, 0, 0, 0], "
+              "[0, 1, 0, 0]]}}}]}\n",
+     "values[1]: half a turn away from the one before it, which leaves open which way; put one in between"},
+    {PENDULUM "optimize: {cost: [{term: orientation, link: a, weight: 1, target: {slerp: {times: [0, 0], values: [[1, 0, 0, 0], "
+              "[1, 1, 0, 0]]}}}]}\n",
+     "times[1]: expected a time after 0, found '0'"},
+    {PENDULUM "optimize: {cost: [{term: orientation, link: a, weight: 1, target: {slerp: {times: [0, 1], values: [[1, 0, 0, "
+              "0]]}}}]}\n",
+     "values: expected a list of 2 quaternions, one for each time"},
+    {PENDULUM "optimize: {cost: [{term: orientation, link: a, weight: 1, target: {slerp: {times: [0, 1]}}}]}\n",
+     "slerp.values: missing; a list of quaternions"},
+    {PENDULUM "optimize: {cost: [{term: orientation, link: a, weight: 1, target: {sinusoid: {amplitude: 1}}}]}\n",
+     "optimize.cost[0].target.sinusoid: unknown"},
     {PENDULUM "optimize: {cost: [{term: posture, weight: -1}]}\n", "optimize.cost[0].weight"},
     {PENDULUM "optimize: {cost: [{term: posture, weight: [1, 2]}]}\n", "optimize.cost[0].weight"},
     {PENDULUM "optimize: {cost: [{term: control, weight: 1}], bounds: [3, -3]}\n",
      "optimize.bounds: expected [lo, hi] with lo below hi, found [3, -3]"},
     {PENDULUM "optimize: {cost: [{term: posture, joints: [a, a], weight: 1}]}\n", "is named twice"},
-    {PENDULUM "optimize: {cost: [{term: control, weight: 1}], method: ddp}\n", "optimize.method"},
+    {PENDULUM "optimize: {cost: [{term: control, weight: 1}], method: newton}\n",
+     "optimize.method: expected ilqr, plancher or ddp, found 'newton'"},
     {PENDULUM "optimize: {cost: [{term: control, weight: 1}], alphas: 33}\n", "optimize.alphas"},
     {PENDULUM "optimize: {cost: [{term: control, weight: 1}]}\nsensors: [{name: x, type: joint_position, joint: a}]\n"
               "controller: {type: linear, sensors: all, range: [-1, 1]}\n",
@@ -242,7 +306,8 @@ int main(void)
     TCase *const c = tcase_create("cli_optimize");
     tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, found_is_played, 0, METHODS);
-    tcase_add_test(c, goes_on);
+    tcase_add_loop_test(c, goes_on, 0, 3);
+    tcase_add_test(c, goes_by_what_was_told);
     tcase_add_test(c, within_bounds);
     tcase_add_test(c, many_numbers);
     tcase_add_loop_test(c, refused, 0, BAD);

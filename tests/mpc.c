@@ -79,6 +79,115 @@ START_TEST(targets_move)
 }
 END_TEST
 
+// ---- turns
+
+#define TURNING                                                                                                                  \
+    "catena: 1\ngravity: [0, 0, 0]\nintegrator: {method: rk4, dt: 0.02}\nduration: 4\nlinks: [{name: a, joint: ball, mass: 1, "  \
+    "inertia: [0.1, 0.12, 0.09, 0, 0, 0]}]\nmotors: [{joint: a, type: torque}]\n"
+#define KEYS "{slerp: {times: [0.2, 0.7, 1.5], values: [[2, 0, 0, 0], [1, 1, 0, 0], [-0.2, -1, 0.3, 0.4]]}}"
+
+static void product(const double a[4], const double b[4], double q[4])
+{
+    for (int i = 0; i < 3; i++)
+        q[1 + i] =
+            a[0] * b[1 + i] + b[0] * a[1 + i] + a[1 + (i + 1) % 3] * b[1 + (i + 2) % 3] - a[1 + (i + 2) % 3] * b[1 + (i + 1) % 3];
+    q[0] = a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3];
+}
+
+static void turn_of(const double e[3], double q[4])
+{
+    const double angle = sqrt(e[0] * e[0] + e[1] * e[1] + e[2] * e[2]);
+    q[0] = cos(angle / 2);
+    for (int i = 0; i < 3; i++) q[1 + i] = angle > 0 ? sin(angle / 2) * e[i] / angle : 0;
+}
+
+/// Where the keyframes have it: from the one before by a share of the rotation vector to the next.
+static void keyed(double t, double q[4])
+{
+    static const double times[3] = {0.2, 0.7, 1.5}, keys[3][4] = {{2, 0, 0, 0}, {1, 1, 0, 0}, {-0.2, -1, 0.3, 0.4}};
+    double unit[3][4], back[4], between[4], e[3], turn[4];
+    for (int k = 0; k < 3; k++)
+        for (int i = 0; i < 4; i++)
+            unit[k][i] = keys[k][i] / sqrt(keys[k][0] * keys[k][0] + keys[k][1] * keys[k][1] + keys[k][2] * keys[k][2] +
+                                           keys[k][3] * keys[k][3]);
+    const int k = t < times[1] ? 0 : 1;
+    const double share = fmin(fmax((t - times[k]) / (times[k + 1] - times[k]), 0), 1);
+    for (int i = 0; i < 4; i++) back[i] = i ? -unit[k][i] : unit[k][i];
+    product(back, unit[k + 1], between);
+    const double sign = between[0] < 0 ? -1 : 1, sine = sqrt(1 - between[0] * between[0]);
+    for (int i = 0; i < 3; i++) e[i] = share * 2 * acos(fabs(between[0])) * sign * between[1 + i] / sine;
+    turn_of(e, turn), product(unit[k], turn, q);
+}
+
+static void swung(double t, double q[4]) { turn_of((double[3]){0.3, 0, pi / 3 * sin(2 * pi * 0.2 * t)}, q); }
+
+/// A link that is off by a turn e of the world costs as much as e says, wherever the target has gone to.
+START_TEST(turns_move)
+{
+    static const char *const targets[] = {KEYS, "[0.3, 0, {sinusoid: {amplitude: 60 deg, frequency: 0.2}}]"};
+    char text[1500];
+    snprintf(text, sizeof text, TURNING "optimize: {cost: [{term: orientation, link: a, target: %s, weight: 2, end: 5}]}\n",
+             targets[_i]);
+    ctn_scene *const scene = scene_of(text);
+    ctn_model *const model = ctn_model_create(scene, NULL);
+    costs *const c = costs_open(cost_terms_of(scene), model, KNOTS, h, NULL);
+    const double e[3] = {0.2, -0.5, 0.4}, u[3] = {0};
+    double off[4], q[4], x[7] = {0}, far, rate;
+    turn_of(e, off);
+    for (int way = 0; way < 4; way++) {
+        const double begin = 0.55 * (way % 3);
+        costs_begin(c, begin, way == 3);
+        for (int k = 0; k <= KNOTS; k++) {
+            const double t = begin + (way == 3 ? 0 : k * h);
+            double cost;
+            (_i ? swung : keyed)(t, q), product(off, q, x);
+            costs_cost(c, 1, &k, x, u, &cost);
+            ck_assert_double_eq_tol(cost, 0.5 * (k < KNOTS ? 2 * h : 5) * (0.04 + 0.25 + 0.16), 1e-12);
+        }
+    }
+    const double axis[4] = {0, 0.2, -0.5, 0.4}, back[4] = {x[0], -x[1], -x[2], -x[3]};
+    double half[4], body[4];  // it turns away along e, at a rate of its length, told in axes of the link
+    product(back, axis, half), product(half, x, body), memcpy(x + 4, body + 1, 3 * sizeof *x);
+    ck_assert(costs_distance(c, 0, x, &far, &rate));
+    ck_assert_double_eq_tol(far, sqrt(0.45), 1e-12);
+    ck_assert_double_eq_tol(rate, sqrt(0.45), 1e-12);
+    costs_close(c), ctn_model_free(model), ctn_scene_free(scene);
+}
+END_TEST
+
+/// A turn that waits until the link is near and slow, and is followed from then on.
+START_TEST(turns_wait)
+{
+    ctn_error err;
+    ctn_scene *const scene =
+        scene_of(TURNING "optimize: {iterations: 20, cost: [{term: orientation, link: a, target: {slerp: {times: [0, 1, 2],\n"
+                         "  values: [[1, 0, 0.5, 0], [1, 1, 0, 0], [1, 0, 0, 1]]}}, weight: 100, end: 10}, "
+                         "{term: velocity, weight: 0.01}, {term: control, weight: 0.1}], mpc: {horizon: 0.4, iterations: 2, "
+                         "starts: {within: 0.05, slower: 0.2}}}\n");
+    ctn_model *const model = ctn_model_create(scene, &err);
+    const ctn_batch_config cfg = ctn_scene_config(scene);
+    mpc *const m = mpc_open(scene, model, &cfg, &scene->optimize.mpc, 0, &err);
+    ck_assert_msg(m != NULL, "%s", err.message);
+    scene_plant *const by = scene_plant_open(scene, model, &cfg, 0.02, 1, &err);
+    double x[7] = {1}, u[3], next[7], rms, most;
+    for (int k = 0; k < 150; k++) {
+        bool good;
+        ck_assert_msg(mpc_step(m, x, u, &err) == CTN_OK, "knot %d: %s", k, err.message);
+        ck_assert(plant_step(scene_plant_of(by), x, u, next, &good, &err) == CTN_OK && good);
+        memcpy(x, next, sizeof x);
+    }
+    const double started = mpc_get_state(m).started;
+    ck_assert_msg(started > 0.05 && started < 1, "%g", started);
+    ck_assert(mpc_distance(m, 0, &rms, &most));
+    ck_assert_msg(rms < 0.03 && most < 0.12, "%g, %g", rms, most);
+    const double turned[4] = {sqrt(0.5), 0, 0, sqrt(0.5)};  // in the end it stands at the last keyframe
+    double same = 0;
+    for (int i = 0; i < 4; i++) same += turned[i] * x[i];
+    ck_assert_double_eq_tol(fabs(same), 1, 1e-4);
+    scene_plant_close(by), mpc_close(m), ctn_model_free(model), ctn_scene_free(scene);
+}
+END_TEST
+
 /// A window opens and closes by the time at which a knot is.
 START_TEST(windows_pass)
 {
@@ -362,6 +471,8 @@ int main(void)
     TCase *const c = tcase_create("mpc");
     tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, targets_move, 0, MOVING);
+    tcase_add_loop_test(c, turns_move, 0, 2);
+    tcase_add_test(c, turns_wait);
     tcase_add_test(c, windows_pass);
     tcase_add_loop_test(c, samples_find_the_optimum, 0, 2);
     tcase_add_loop_test(c, samples_move_on, 0, 2);

@@ -692,12 +692,14 @@ static void optimizations(void)
     POINTER("", ctn_optimize_states, NULL);
     POINTER("", ctn_optimize_controls, NULL);
     POINTER("", ctn_optimize_gains, NULL);
+    POINTER("", ctn_optimize_told_gains, NULL);
     NOTHING(ctn_optimize_free, NULL);
     POINTER("scene", ctn_trajectories_create, NULL, model, &cfg, 1, x, err);
     POINTER("model", ctn_trajectories_create, scene, NULL, &cfg, 1, x, err);
     POINTER("cfg", ctn_trajectories_create, scene, model, NULL, 1, x, err);
     POINTER("x0", ctn_trajectories_create, scene, model, &cfg, 1, NULL, err);
     STATUS("trajectories", ctn_trajectories_step, NULL, 1, err);
+    STATUS("trajectories", ctn_trajectories_set_parameters, NULL, &value, err);
     NUMBER(false, ctn_trajectories_run, NULL);
     note("ctn_trajectories_get_state");
     ck_assert_int_eq(ctn_trajectories_get_state(NULL, 0).iteration, 0);
@@ -706,6 +708,7 @@ static void optimizations(void)
     POINTER("", ctn_trajectories_states, NULL, 0);
     POINTER("", ctn_trajectories_controls, NULL, 0);
     POINTER("", ctn_trajectories_gains, NULL, 0);
+    POINTER("", ctn_trajectories_told_gains, NULL, 0);
     NOTHING(ctn_trajectories_free, NULL);
     POINTER("scene", ctn_mpc_create, NULL, model, &cfg, 0, x, err);
     POINTER("model", ctn_mpc_create, scene, NULL, &cfg, 0, x, err);

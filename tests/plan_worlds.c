@@ -1,13 +1,16 @@
 /// Trajectories and plans of many worlds side by side against each alone, to the last bit: for any number of worlds, threads and lanes,
 /// with bounds, blocks, balls, paths that wait; a world that is lost leaves the others alone.
 #include "control/ilqr_together.h"
+#include "control/limits.h"
 #include "control/mpc.h"
 #include "control/mpc_worlds.h"
+#include "control/reward_cost.h"
 #include "control/scene_plant.h"
 #include "control/trajectory.h"
 #include "tests/suite.h"
 
 #include <catena/catena.h>
+#include <catena/motors.h>
 #include <check.h>
 #include <math.h>
 #include <signal.h>
@@ -49,11 +52,21 @@ static const struct {
                                  "integrator: {method: rk4, dt: 0.02}\nduration: 0.6\n"},
     {"as published", CHAIN TORQUES("") "optimize:\n  alphas: 3\n  method: plancher\n  backward: 2\n  rho: 0\n" COSTS
                                        "integrator: {method: semi-implicit, dt: 0.02}\nduration: 0.4\n"},
+    {"second derivatives", CHAIN TORQUES("") "optimize:\n  method: ddp\n  alphas: 4\n" COSTS
+                                             "integrator: {method: semi-implicit, dt: 0.02}\nduration: 0.4\n"},
     {"ball", BALL "optimize:\n  alphas: 4\n  cost:\n    - {term: posture, weight: 1, end: 50}\n"
                   "    - {term: velocity, weight: 0.02, end: 1}\n    - {term: control, weight: 0.02}\n"
                   "integrator: {method: radau, dt: 0.02}\nduration: 0.4\n"},
+    {"rates",
+     CHAIN TORQUES(", effort: 4") "reward:\n  - {term: smoothness, weight: -0.001}\noptimize:\n  alphas: 3\n  forward: 2\n"
+                                  "  reward: 0.5\n" COSTS "    - {term: control_rate, weight: 0.001}\n"
+                                  "integrator: {method: semi-implicit, dt: 0.02}\nduration: 0.4\n"},
+    {"limits", CHAIN TORQUES("") "reward:\n  - {term: height, link: c, weight: 1}\noptimize:\n  alphas: 3\n  reward: 0.5\n"
+                                 "  limits:\n    - {term: velocity, joints: [a, b], within: [-1, 1]}\n"
+                                 "    - {term: posture, target: [0.3, -0.2, 0.4], when: end}\n" COSTS
+                                 "integrator: {method: semi-implicit, dt: 0.02}\nduration: 0.4\n"},
 };
-enum { SCENES = sizeof scenes / sizeof *scenes, ITERATIONS = 6, MOST_WORLDS = 11 };
+enum { SCENES = sizeof scenes / sizeof *scenes, ITERATIONS = 20, MOST_WORLDS = 11 };
 
 typedef struct {
     ctn_scene *scene;
@@ -87,10 +100,17 @@ static void close_problem(problem *p) { ctn_model_free(p->model), ctn_scene_free
 /// A world alone: states, controls, gains, one behind the other.
 typedef struct {
     ilqr_state state;
+    lagrangian_state limits;
     ctn_status status;
     size_t nX, nU, nK;
     double *X, *U, *K;
 } alone;
+
+/// The first `some` columns of rows [rows][width].
+static void columns(size_t rows, size_t width, size_t some, const double *x, double *to)
+{
+    for (size_t k = 0; k < rows; k++) memcpy(to + k * some, x + k * width, some * sizeof *to);
+}
 
 static alone optimise_alone(const problem *p, const double *x0, int iterations)
 {
@@ -99,19 +119,36 @@ static alone optimise_alone(const problem *p, const double *x0, int iterations)
     ck_assert_msg(s != NULL, "%s", err.message);
     const plant *const of = scene_plant_of(s);
     const size_t N = (size_t)of->knots;
-    double *const U = calloc(N * p->nu, sizeof *U), lower[8], upper[8];
+    reward_cost *const earned =
+        p->scene->optimize.reward > 0 ? reward_cost_open(p->scene, p->model, of->knots, scene_plant_knot(s), &err) : NULL;
+    if (earned) scene_plant_add(s, reward_cost_added(earned));
+    const scene_optimize *const o = &p->scene->optimize;
+    limits *const kept = o->nlimit ? limits_open(p->scene, p->model, of->knots, scene_plant_knot(s), &err) : NULL;
+    lagrangian *const l = kept ? lagrangian_open(of, limits_of(kept), o->limit_tolerance, o->penalty, &err) : NULL;
+    if (l) scene_plant_add(s, lagrangian_added(l));
+    double *const U = calloc(N * p->nu, sizeof *U), lower[8], upper[8], x[32];
     ilqr_config cfg = trajectory_settings(p->scene, of->knots);
     if (scene_plant_bounds(s, lower, upper)) cfg.lower = lower, cfg.upper = upper;
     ilqr *const solver = ilqr_open(of, &cfg, &err);
     ck_assert_msg(solver != NULL, "%s", err.message);
     scene_plant_guess(s, U);
     alone a = {.nX = (N + 1) * p->nx, .nU = N * p->nu, .nK = N * p->nu * 2 * p->nv};
-    a.status = ilqr_begin(solver, x0, U, &err);
-    for (int k = 0; k < iterations && a.status == CTN_OK; k++) a.status = ilqr_step(solver, &err);
+    memcpy(x, x0, p->nx * sizeof *x), ctn_model_targets(p->model, x + p->nx);  // which only some plants look at
+    a.status = ilqr_begin(solver, x, U, &err);
+    for (int k = 0; k < iterations && a.status == CTN_OK; k++)
+        a.status = l ? lagrangian_step(l, solver, &err) : ilqr_step(solver, &err);
     a.X = malloc(a.nX * sizeof *a.X), a.U = malloc(a.nU * sizeof *a.U), a.K = malloc(a.nK * sizeof *a.K);
-    memcpy(a.X, ilqr_states(solver), a.nX * sizeof *a.X), memcpy(a.U, ilqr_controls(solver), a.nU * sizeof *a.U);
-    memcpy(a.K, ilqr_gains(solver), a.nK * sizeof *a.K), a.state = ilqr_get_state(solver);
-    free(U), ilqr_close(solver), scene_plant_close(s);
+    columns(N + 1, (size_t)of->nx, p->nx, ilqr_states(solver), a.X);
+    columns(N * p->nu, (size_t)of->n, 2 * p->nv, ilqr_gains(solver), a.K);
+    memcpy(a.U, ilqr_controls(solver), a.nU * sizeof *a.U), a.state = ilqr_get_state(solver);
+    if (l) {
+        double running[8], end[8];
+        const added_cost besides = earned ? reward_cost_added(earned) : (added_cost){0};
+        if (!a.status) lagrangian_look(l, a.X, a.U);
+        a.limits = lagrangian_get_state(l), a.state.stop = a.limits.stop;
+        a.state.cost = trajectory_cost(scene_plant_costs(s), o->ncost, of, &besides, 1, a.X, a.U, running, end);
+    }
+    lagrangian_close(l), limits_close(kept), free(U), ilqr_close(solver), scene_plant_close(s), reward_cost_close(earned);
     return a;
 }
 
@@ -123,7 +160,7 @@ static void same_world(const char *name, const ctn_trajectories *t, int w, const
     if (lost != CTN_OK) return;
     const ctn_optimize_state s = ctn_trajectories_get_state(t, w);
     ck_assert_msg(s.iteration == a->state.iteration && s.cost == a->state.cost && s.gradient == a->state.gradient &&
-                      (int)s.stop == (int)a->state.stop,
+                      (int)s.stop == (int)a->state.stop && s.violation == a->limits.violation && s.penalty == a->limits.penalty,
                   "%s, world %d: iteration %d, cost %.17g, gradient %.17g; alone %d, %.17g, %.17g", name, w, s.iteration, s.cost,
                   s.gradient, a->state.iteration, a->state.cost, a->state.gradient);
     ck_assert_msg(!memcmp(ctn_trajectories_states(t, w), a->X, a->nX * sizeof *a->X), "%s, world %d: other states", name, w);
@@ -216,15 +253,32 @@ static const char *const controlled[] = {
     CHAIN TORQUES(", effort: 6") "optimize:\n  iterations: 0\n" COSTS
                                  "  mpc: {horizon: 0.4, iterations: 0, planner: sampling, samples: 10, points: 5}\n"
                                  "integrator: {method: semi-implicit, dt: 0.02}\nduration: 1\n",
+    CHAIN TORQUES(", effort: 6") "reward:\n  - {term: smoothness, weight: -0.001}\noptimize:\n  alphas: 4\n  iterations: 8\n"
+                                 "  reward: 0.5\n" COSTS "    - {term: control_rate, weight: 0.001}\n"
+                                 "  mpc: {horizon: 0.3, iterations: 1}\n"
+                                 "integrator: {method: semi-implicit, dt: 0.02}\nduration: 1\n",
+    CHAIN TORQUES(", effort: 6") "optimize:\n  iterations: 2\n" COSTS "    - {term: control_rate, weight: 0.001}\n"
+                                 "  mpc: {horizon: 0.4, iterations: 1, planner: mppi, samples: 10, points: 5}\n"
+                                 "integrator: {method: semi-implicit, dt: 0.02}\nduration: 1\n",
+    CHAIN TORQUES(", effort: 6") "reward:\n  - {term: height, link: c, weight: 1}\noptimize:\n  alphas: 4\n  iterations: 30\n"
+                                 "  reward: 0.2\n  limits:\n    - {term: velocity, joints: [a, b], within: [-1, 1]}\n"
+                                 "    - {term: posture, joints: [c], target: 0.3, when: end}\n"
+                                 "    - {term: place, link: c, above: -0.9, from: 0.2, to: 0.4}\n  cost:\n"
+                                 "    - {term: posture, weight: 20, end: 20, target: [{sinusoid: {amplitude: 0.4, frequency: "
+                                 "0.7}}, 0, 0]}\n"
+                                 "    - {term: velocity, weight: 0.02, end: 1}\n    - {term: control, weight: 0.02, target: 0}\n"
+                                 "  mpc: {horizon: 0.3, iterations: 2, starts: {within: 0.3, slower: 2}}\n"
+                                 "integrator: {method: semi-implicit, dt: 0.02}\nduration: 1\n",
 };
 enum { CONTROLLED = sizeof controlled / sizeof *controlled, SOME = 6, KNOTS = 25 };
 
 /// Where the plant is after a knot, which is pushed besides.
 static void move_plant(const plant *of, size_t nq, size_t nx, int w, int k, const double *u, double *x)
 {
-    double next[32];
+    double next[32], from[32] = {0};
     bool good;
-    ck_assert(plant_step(of, x, u, next, &good, NULL) == CTN_OK && good);
+    memcpy(from, x, nx * sizeof *x);
+    ck_assert(plant_step(of, from, u, next, &good, NULL) == CTN_OK && good);
     for (size_t i = 0; i < nx; i++) x[i] = next[i] + (i >= nq ? 0.02 * sin(1.0 + w + 2.0 * k + (double)i) : 0);
 }
 
@@ -272,6 +326,7 @@ START_TEST(plans_as_alone)
             const ctn_mpc_state now = ctn_mpc_get_state(m, w);
             ck_assert(now.knot == KNOTS && now.time == ends[w].time && now.cost == ends[w].cost &&
                       now.planned == ends[w].planned);
+            ck_assert(now.violation == ends[w].violation && (now.violation > 0 || !p.scene->optimize.nlimit));
             ck_assert(now.iterations == ends[w].iterations && now.started == ends[w].started && !now.lost);
         }
         ctn_mpc_free(m);
@@ -279,6 +334,38 @@ START_TEST(plans_as_alone)
     if (how->within > 0) ck_assert(ends[0].started != ends[1].started);  // each has a time of its own
     ck_assert(ends[0].planned > 0 || p.scene->optimize.reward > 0);      // also where there was no round
     scene_plant_close(s), close_problem(&p);
+}
+END_TEST
+
+/// With a deadline each plan has an iteration in any case, and no other where there is no time.
+START_TEST(by_a_deadline)
+{
+    problem p = open_problem(CHAIN TORQUES("") "optimize:\n  alphas: 4\n  iterations: 1\n  tolerance: 0\n" COSTS
+                                               "  mpc: {horizon: 0.4, deadline: 0.02}\n"
+                                               "integrator: {method: semi-implicit, dt: 0.02}\nduration: 1\n");
+    for (int many = 0; many < 2; many++) {  // in time, and with none left for a second iteration
+        ctn_error err;
+        ctn_batch_config cfg = p.cfg;
+        cfg.worlds = 7, cfg.threads = 1;
+        p.scene->optimize.mpc.deadline = many ? 0.02 : 1e-9;
+        ctn_mpc *const m = ctn_mpc_create(p.scene, p.model, &cfg, 0, p.x0, &err);
+        ck_assert_msg(m != NULL, "%s", err.message);
+        double x[7 * 16], u[7 * 3];
+        memcpy(x, p.x0, (size_t)cfg.worlds * p.nx * sizeof *x);
+        for (int k = 0; k < 3; k++) {
+            ck_assert(ctn_mpc_step(m, x, u, &err) == CTN_OK);
+            for (int w = 0; w < cfg.worlds; w++) {
+                const int made = ctn_mpc_get_state(m, w).iterations;
+                ck_assert_msg(many ? made >= 1 : made == 1, "%d iterations", made);
+            }
+        }
+        ctn_mpc_free(m);
+    }
+    p.scene->optimize.mpc.deadline = 0.03;
+    ctn_error err;
+    ck_assert_ptr_null(ctn_mpc_create(p.scene, p.model, &p.cfg, 0, p.x0, &err));
+    ck_assert_msg(strstr(err.message, "has to be made within a knot of 0.02 s"), "%s", err.message);
+    close_problem(&p);
 }
 END_TEST
 
@@ -327,31 +414,82 @@ START_TEST(lost_worlds)
 }
 END_TEST
 
+/// Each with masses and dampers of its own: as the trajectory that has them alone, from the start, and changed on the way; values
+/// that cannot be change nothing, and a world that flies apart leaves the others alone.
+START_TEST(trajectories_of_parameters)
+{
+    static const char *const texts[] = {CHAIN TORQUES("") "optimize:\n  alphas: 4\n" COSTS
+                                                          "integrator: {method: semi-implicit, dt: 0.02}\nduration: 0.4\n",
+                                        CHAIN TORQUES("") "optimize:\n  limits: [{term: velocity, within: [-1, 1]}]\n" COSTS
+                                                          "integrator: {method: rk4, dt: 0.02}\nduration: 0.4\n"};
+    enum { WORLDS = 5 };
+    const ctn_parameter of[2] = {{CTN_MASS_SCALE, 1}, {CTN_DAMPING, 0}};
+    problem p = open_problem(texts[_i]);
+    ctn_error err;
+    double values[2 * WORLDS], x0[16];
+    for (int w = 0; w < WORLDS; w++) values[2 * w] = 1 + 0.2 * w, values[2 * w + 1] = 0.1 + 0.05 * w;
+    p.cfg.parameters = of, p.cfg.parameter_count = 2;
+    ctn_model_initial_state(p.model, x0, x0 + p.nq);
+    for (int w = 0; w < WORLDS; w++) memcpy(p.x0 + (size_t)w * p.nx, x0, p.nx * sizeof *x0);
+    for (int threads = 1; threads <= 3; threads += 2) {
+        ctn_batch_config cfg = p.cfg;
+        cfg.worlds = WORLDS, cfg.threads = threads;
+        ctn_trajectories *const t = ctn_trajectories_create(p.scene, p.model, &cfg, 0.4, p.x0, &err);
+        ck_assert_msg(t != NULL, "%s", err.message);
+        ck_assert_int_eq(ctn_trajectories_step(t, 3, &err), CTN_OK);
+        double bad[2 * WORLDS];
+        memcpy(bad, values, sizeof bad), bad[2 * WORLDS - 2] = -1;
+        ck_assert_int_eq(ctn_trajectories_set_parameters(t, bad, &err), CTN_BAD_ARGUMENT);
+        ck_assert_int_eq(ctn_trajectories_step(t, 1, &err), CTN_OK);
+        ck_assert_int_eq(ctn_trajectories_set_parameters(t, values, &err), CTN_OK);
+        ck_assert_int_eq(ctn_trajectories_get_state(t, 3).iteration, 0);
+        ck_assert_int_eq(ctn_trajectories_step(t, 5, &err), CTN_OK);
+        for (int w = 0; w < WORLDS; w++) {
+            ctn_optimize *const o = ctn_optimize_create(p.scene, p.model, &p.cfg, 0.4, NULL, &err);
+            ck_assert_msg(o != NULL, "%s", err.message);
+            for (int k = 0; k < 4; k++) ck_assert_int_eq(ctn_optimize_step(o, &err), CTN_OK);
+            ck_assert_int_eq(ctn_optimize_set_parameters(o, values + 2 * w, &err), CTN_OK);
+            for (int k = 0; k < 5; k++) ck_assert_int_eq(ctn_optimize_step(o, &err), CTN_OK);
+            const ctn_optimize_state a = ctn_trajectories_get_state(t, w), b = ctn_optimize_get_state(o);
+            ck_assert_msg(a.iteration == b.iteration && a.cost == b.cost && a.gradient == b.gradient &&
+                              a.violation == b.violation && a.penalty == b.penalty && a.stop == b.stop,
+                          "world %d: cost %.17g after %d, alone %.17g after %d", w, a.cost, a.iteration, b.cost, b.iteration);
+            const size_t N = (size_t)ctn_optimize_knots(o);
+            ck_assert(!memcmp(ctn_trajectories_states(t, w), ctn_optimize_states(o), (N + 1) * p.nx * sizeof(double)));
+            ck_assert(!memcmp(ctn_trajectories_controls(t, w), ctn_optimize_controls(o), N * p.nu * sizeof(double)));
+            ctn_optimize_free(o);
+        }
+        memcpy(bad, values, sizeof bad), bad[3] = 1e12;  // a damper too strong for explicit steps
+        ck_assert_int_eq(ctn_trajectories_set_parameters(t, bad, &err), CTN_OK);
+        for (int w = 0; w < WORLDS; w++) ck_assert_int_eq(ctn_trajectories_lost(t, w, NULL), w == 1 ? CTN_FROZEN : CTN_OK);
+        ck_assert_int_eq(ctn_trajectories_set_parameters(t, values, &err), CTN_OK);
+        ck_assert_int_eq(ctn_trajectories_lost(t, 1, NULL), CTN_OK);
+        ctn_trajectories_free(t);
+    }
+    close_problem(&p);
+}
+END_TEST
+
 /// What is of one world alone is refused, with a word for what is not.
 START_TEST(refused)
 {
-    static const char *const texts[] = {CHAIN TORQUES("") "optimize:\n  limits: [{term: velocity, within: [-3, 3]}]\n" COSTS
-                                                          "integrator: {method: semi-implicit, dt: 0.02}\nduration: 0.6\n",
-                                        CHAIN TORQUES("") "optimize:\n" COSTS
-                                                          "integrator: {method: semi-implicit, dt: 0.02}\nduration: 0.6\n"};
-    static const struct {
-        ctn_status status;
-        const char *trajectories, *plans;
-    } says[] = {
-        {CTN_BAD_SCENE, "optimize.limits: are kept by one trajectory at a time", "optimize.limits: are kept by the plans of"},
-        {CTN_UNAVAILABLE, "parameters: trajectories of many worlds", "parameters: plans of many worlds"}};
+    problem p =
+        open_problem(CHAIN TORQUES("") "optimize:\n  limits: [{term: velocity, within: [-3, 3], from: 0.3, to: 0.301}]\n" COSTS
+                                       "integrator: {method: semi-implicit, dt: 0.02}\nduration: 0.6\n");
     const ctn_parameter mass = {.kind = CTN_MASS_SCALE, .index = 1};
-    for (int k = 0; k < 2; k++) {
-        problem p = open_problem(texts[k]);
-        ctn_error err;
-        p.cfg.worlds = 2;
-        if (k) p.cfg.parameters = &mass, p.cfg.parameter_count = 1;
-        ck_assert_ptr_null(ctn_trajectories_create(p.scene, p.model, &p.cfg, 0.6, p.x0, &err));
-        ck_assert_msg(err.status == says[k].status && strstr(err.message, says[k].trajectories), "%s", err.message);
-        ck_assert_ptr_null(ctn_mpc_create(p.scene, p.model, &p.cfg, 0, p.x0, &err));
-        ck_assert_msg(err.status == says[k].status && strstr(err.message, says[k].plans), "%s", err.message);
-        close_problem(&p);
-    }
+    const double value[2] = {1, 1};
+    ctn_error err;
+    p.cfg.worlds = 2;
+    ck_assert_ptr_null(ctn_trajectories_create(p.scene, p.model, &p.cfg, 0.2, p.x0, &err));
+    ck_assert_msg(err.status == CTN_BAD_SCENE && strstr(err.message, "counts at no knot"), "%s", err.message);
+    ctn_trajectories *const t = ctn_trajectories_create(p.scene, p.model, &p.cfg, 0.6, p.x0, &err);
+    ck_assert_int_eq(ctn_trajectories_set_parameters(t, value, &err), CTN_BAD_ARGUMENT);
+    ck_assert_msg(strstr(err.message, "parameters: there are none"), "%s", err.message);
+    ctn_trajectories_free(t);
+    p.cfg.parameters = &mass, p.cfg.parameter_count = 1;
+    ck_assert_ptr_null(ctn_mpc_create(p.scene, p.model, &p.cfg, 0, p.x0, &err));
+    ck_assert_msg(err.status == CTN_UNAVAILABLE && strstr(err.message, "parameters: plans of many worlds"), "%s", err.message);
+    close_problem(&p);
 }
 END_TEST
 
@@ -362,7 +500,7 @@ static void stop_soon(int signal) { (void)signal, stops = 1; }
 
 START_TEST(interrupted)
 {
-    problem p = open_problem(scenes[4].text);  // of steps that take a while
+    problem p = open_problem(scenes[5].text);  // of steps that take a while
     ctn_error err;
     ctn_batch_config cfg = p.cfg;
     memcpy(p.x0 + 2 * p.nx, p.x0, p.nx * sizeof *p.x0);
@@ -392,7 +530,9 @@ int main(void)
     tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, trajectories_as_alone, 0, SCENES);
     tcase_add_test(c, trajectories_end);
+    tcase_add_loop_test(c, trajectories_of_parameters, 0, 2);
     tcase_add_loop_test(c, plans_as_alone, 0, CONTROLLED);
+    tcase_add_test(c, by_a_deadline);
     tcase_add_test(c, lost_worlds);
     tcase_add_test(c, refused);
     tcase_add_test(c, interrupted);

@@ -133,7 +133,6 @@ START_TEST(refused)
     const struct {
         const char *text, *says;
     } bad[] = {{ARM("  - {term: alive, link: a, above: -1, weight: 1}\n"), "optimize.reward: the term `alive`"},
-               {ARM("  - {term: smoothness, weight: -1}\n"), "the term `smoothness` of the reward is of two knots"},
                {ARM("  - {term: effort, weight: -1, when: end}\n"), "motors are told nothing any more at the end"}};
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
         ctn_error err;

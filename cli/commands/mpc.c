@@ -148,6 +148,23 @@ int mpc_compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+const char *mpc_unit(cost_term term) { return term == COST_POSTURE ? "(rad, m)" : term == COST_ORIENTATION ? "rad" : "m"; }
+
+void mpc_print_limit(const scene_limit *limit, double missed)
+{
+    if (limit->end) printf("  %-11s of the end of plans\n", cost_term_name(limit->of.term));
+    else printf("  %-11s missed by %.2g at most, where knots began\n", cost_term_name(limit->of.term), missed);
+}
+
+void mpc_warn_of_limits(const scene_optimize *o, double violation)
+{
+    if (violation > o->limit_tolerance)
+        warning(
+            "the first plan misses limits by up to %.2g, more than `limit_tolerance`, %g, and the next ones have few iterations: "
+            "give `optimize` more of them, another `guess` or `penalty`, or limits that can be kept",
+            violation, o->limit_tolerance);
+}
+
 static void print_summary(const mpc_asked *a, const mpc *m, told *t, const double *x, int nq, int nv)
 {
     const mpc_state state = mpc_get_state(m), *const end = &state;
@@ -165,13 +182,12 @@ static void print_summary(const mpc_asked *a, const mpc *m, told *t, const doubl
         double rms, most;
         if (mpc_distance(m, k, &rms, &most))
             printf("  %-11s %.4g %s from its target as root of the mean square, %.4g at most\n", cost_term_name(term), rms,
-                   term == COST_POSTURE ? "(rad, m)" : "m", most);
+                   mpc_unit(term), most);
     }
     if (a->s.scene->optimize.nlimit) printf("limits        the last plan misses them by up to %.2g\n", end->violation);
     for (int k = 0; k < a->s.scene->optimize.nlimit; k++) {
         const scene_limit *const t = &a->s.scene->optimize.limits[k];
-        if (t->end) printf("  %-11s of the end of plans\n", cost_term_name(t->of.term));
-        else printf("  %-11s missed by %.2g at most, where knots began\n", cost_term_name(t->of.term), mpc_missed(m, k));
+        mpc_print_limit(t, mpc_missed(m, k));
     }
     printf("cost          %.6g over time, %.6g planned from there\n", end->cost, end->planned);
     printf("iterations    %g median, %g at least, %g at most\n", t->iterations[n / 2], t->iterations[0], t->iterations[n - 1]);
@@ -233,15 +249,10 @@ static int follow_one(const arguments *args, const mpc_asked *a)
     moved plant = {0};
     new_file f = {0};
     mpc *const m = mpc_open(a->s.scene, a->s.model, &a->s.cfg, &a->how, a->seed, &err);
-    const scene_optimize *const o = &a->s.scene->optimize;
     int status = m                               ? EXIT_OK
                  : err.status == CTN_INTERRUPTED ? run_error("interrupted before the first plan")
                                                  : status_error(&err, "");
-    if (status == EXIT_OK && mpc_get_state(m).violation > o->limit_tolerance)
-        warning(
-            "the first plan misses limits by up to %.2g, more than `limit_tolerance`, %g, and the next ones have few iterations: "
-            "give `optimize` more of them, another `guess` or `penalty`, or limits that can be kept",
-            mpc_get_state(m).violation, o->limit_tolerance);
+    if (status == EXIT_OK) mpc_warn_of_limits(&a->s.scene->optimize, mpc_get_state(m).violation);
     if (status == EXIT_OK) status = open_plant(args, a, mpc_get_state(m).length, &plant);
     if (status == EXIT_OK && new_file_open(&f, a->table, &err) != CTN_OK) status = status_error(&err, "");
     else if (status == EXIT_OK) {

@@ -28,7 +28,10 @@ int mpc_knots(const mpc_asked *a, double knot);
 void mpc_names(FILE *to, const char *prefix, int count);
 void mpc_numbers(FILE *to, const double *x, int count);
 
-int mpc_compare(const void *a, const void *b);  // of numbers, for qsort
+const char *mpc_unit(cost_term term);  // of how far its target is
+void mpc_print_limit(const scene_limit *limit, double missed);
+void mpc_warn_of_limits(const scene_optimize *o, double violation);  // of first plans
+int mpc_compare(const void *a, const void *b);                       // of numbers, for qsort
 
 /// The command with worlds: an exit status.
 int mpc_follow_worlds(const arguments *args, const mpc_asked *a);

@@ -29,8 +29,8 @@ typedef struct {
 
 /// What there is to be told in the end.
 typedef struct {
-    double *seconds;  // [knots]: of all plans
-    int knots, late;  // of these: which took longer than a knot
+    double *seconds;          // [knots]: of all plans
+    int knots, late, missed;  // of these: which took longer than a knot, than the deadline
     long iterations;
 } told;
 
@@ -183,7 +183,23 @@ static void print_distances(const mpc_asked *a, const mpc_worlds *m)
                 squares += rms * rms, farthest = fmax(farthest, most), count++;
         if (count)
             printf("  %-11s %.4g %s from its target as root of the mean square, %.4g at most, of %d worlds\n",
-                   cost_term_name(term), sqrt(squares / count), term == COST_POSTURE ? "(rad, m)" : "m", farthest, count);
+                   cost_term_name(term), sqrt(squares / count), mpc_unit(term), farthest, count);
+    }
+}
+
+/// What plants missed limits by, at most of all worlds that go on.
+static void print_limits(const mpc_asked *a, const mpc_worlds *m)
+{
+    double planned = 0;
+    for (int w = 0; w < a->worlds; w++)
+        if (!mpc_worlds_lost(m, w)) planned = fmax(planned, mpc_worlds_state(m, w, NULL).violation);
+    if (a->s.scene->optimize.nlimit) printf("limits        the last plans miss them by up to %.2g\n", planned);
+    for (int k = 0; k < a->s.scene->optimize.nlimit; k++) {
+        const scene_limit *const t = &a->s.scene->optimize.limits[k];
+        double most = 0;
+        for (int w = 0; w < a->worlds; w++)
+            if (!mpc_worlds_lost(m, w)) most = fmax(most, mpc_worlds_missed(m, w, k));
+        mpc_print_limit(t, most);
     }
 }
 
@@ -201,12 +217,13 @@ static void print_summary(const mpc_asked *a, const mpc_worlds *m, const moved_w
     printf("followed      %g s, %d knots of %g s, plans of %g s by %s, %d worlds\n", t->knots * first.length, t->knots,
            first.length, a->how.horizon, mpc_planner_names[a->how.planner], a->worlds);
     printf("lost          %d worlds whose plants froze, %d from where no plan went on\n", froze, a->worlds - alive - froze);
-    print_distances(a, m);
+    print_distances(a, m), print_limits(a, m);
     if (alive)
         printf("cost          %.6g over time (median), %.6g at least, %.6g at most\n", cost[alive / 2], cost[0], cost[alive - 1]);
-    printf("plans         %.3f ms a knot for all of them (median), %.3f ms at most; %d of %d took longer than a knot\n",
+    printf("plans         %.3f ms a knot for all of them (median), %.3f ms at most; %d of %d took longer than a knot",
            1e3 * t->seconds[t->knots / 2], 1e3 * t->seconds[t->knots - 1], t->late, t->knots);
-    printf("  a second    %.0f iterations, with what else plans take\n", (double)t->iterations / sum);
+    if (a->how.deadline > 0) printf(", %d than the deadline", t->missed);
+    printf("\n  a second    %.0f iterations, with what else plans take\n", (double)t->iterations / sum);
 }
 
 /// Knot after knot; rows have the states that a knot begins with.
@@ -226,6 +243,7 @@ static int follow(const mpc_asked *a, mpc_worlds *m, moved_worlds *p, FILE *to)
         const double began = clock_now();
         const ctn_status made = mpc_worlds_step(m, p->x, p->u, &err);
         t.seconds[k] = clock_now() - began, t.late += t.seconds[k] > length;
+        t.missed += a->how.deadline > 0 && t.seconds[k] > a->how.deadline;
         if (*stop_flag()) status = run_error("interrupted at %g s", k * length);
         else if (made == CTN_FROZEN || made == CTN_UNAVAILABLE) warning("%g s: %s", k * length, err.message);
         else if (made != CTN_OK) status = engine_error(&err);
@@ -257,6 +275,9 @@ int mpc_follow_worlds(const arguments *args, const mpc_asked *a)
         look(&plants, a->worlds, nq, nv);
         m = mpc_worlds_open(a->s.scene, a->s.model, &cfg, &a->how, a->seed, plants.x, &err);
         if (!m) status = err.status == CTN_INTERRUPTED ? run_error("interrupted before the first plans") : status_error(&err, "");
+        double most = 0;
+        for (int w = 0; w < a->worlds && m; w++) most = fmax(most, mpc_worlds_state(m, w, NULL).violation);
+        mpc_warn_of_limits(&a->s.scene->optimize, most);
     }
     if (status == EXIT_OK && new_file_open(&f, a->table, &err) != CTN_OK) status = status_error(&err, "");
     else if (status == EXIT_OK) {

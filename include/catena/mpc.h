@@ -3,7 +3,8 @@
 /// scene.
 ///
 /// Who calls steps the plants, which may differ from the scene: ctn_batch with a world for each, say. A knot is a time in
-/// which motors are told the same. Worlds go over lanes and threads; each has the plans that it has alone, to the last bit.
+/// which motors are told the same. Worlds go over lanes and threads; each has the plans that it has alone, to the last bit, but
+/// with a `deadline`, in which the plans of all of them are made.
 #ifndef CATENA_MPC_H
 #define CATENA_MPC_H
 
@@ -18,7 +19,7 @@ typedef struct ctn_mpc ctn_mpc;
 
 /// Plans for cfg->worlds worlds in steps of `cfg`, on cfg->threads threads; the first ones, with as many iterations as `optimize`
 /// says, from x0 [worlds][nq + nv], NULL: all from where the scene begins. `model` is compiled from `scene`; both must outlive
-/// it. `seed`: of samples. NULL on error: CTN_BAD_SCENE where the scene does not do, or has a `deadline` or `limits`;
+/// it. `seed`: of samples. NULL on error: CTN_BAD_SCENE where the scene does not do;
 /// CTN_UNAVAILABLE: `cfg` has parameters; CTN_FROZEN: a world has no first plan; others as ctn_tapes_create (catena/tapes.h).
 CTN_API ctn_mpc *ctn_mpc_create(const ctn_scene *scene, const ctn_model *model, const ctn_batch_config *cfg, uint64_t seed,
                                 const double *x0, ctn_error *err);
@@ -35,13 +36,14 @@ CTN_API ctn_status ctn_mpc_begin(ctn_mpc *mpc, const bool *which, const double *
 CTN_API ctn_status ctn_mpc_step(ctn_mpc *mpc, const double *x, double *u, ctn_error *err);
 
 typedef struct ctn_mpc_state {
-    int knot;        // told
-    double time;     // s, when they are over
-    double cost;     // of the plant's own way up to now, over time
-    double planned;  // what the plan from here on costs
-    int iterations;  // of the last plan
-    double started;  // s, when targets that wait began to move; infinite: they have not yet
-    bool lost;       // there is no plan that goes on
+    int knot;          // told
+    double time;       // s, when they are over
+    double cost;       // of the plant's own way up to now, over time
+    double planned;    // what the plan from here on costs, without what limits add
+    double violation;  // the most that it misses limits of the scene by, in their units; without limits 0
+    int iterations;    // of the last plan
+    double started;    // s, when targets that wait began to move; infinite: they have not yet
+    bool lost;         // there is no plan that goes on
 } ctn_mpc_state;
 
 /// Of a world. For NULL, or none of its worlds, all 0.

@@ -74,11 +74,13 @@ CTN_API int ctn_optimize_knots(const ctn_optimize *optimize);           // for N
 CTN_API double ctn_optimize_knot_length(const ctn_optimize *optimize);  // s; for NULL NaN
 
 /// The trajectory: states x [knots + 1][nq + nv], controls u [knots][nu] in the order of ctn_model_targets (catena/motors.h), and
-/// gains K [knots][nu][2 nv] of the last iteration, with which u + K (x' - x) brings a motion x' back. Valid until the next call of
-/// ctn_optimize_step. NULL for NULL.
+/// gains K [knots][nu][2 nv] of the last iteration, with which u + K (x' - x) brings a motion x' back. Where costs, limits or the
+/// reward are of changes of controls, the gains by what motors were told in the knot before, [knots][nu][nu], come on top; else
+/// these are NULL. Valid until the next call of ctn_optimize_step. NULL for NULL.
 CTN_API const double *ctn_optimize_states(const ctn_optimize *optimize);
 CTN_API const double *ctn_optimize_controls(const ctn_optimize *optimize);
 CTN_API const double *ctn_optimize_gains(const ctn_optimize *optimize);
+CTN_API const double *ctn_optimize_told_gains(const ctn_optimize *optimize);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,5 @@
 /// Many trajectories of one scene, each from a state of its own, optimised side by side as catena/optimize.h does with one:
-/// over lanes and threads, each with the bits that it has alone. Without costs of the program's own, and without `limits`.
+/// over lanes and threads, each with the bits that it has alone; limits too. Without costs of the program's own.
 #ifndef CATENA_TRAJECTORIES_H
 #define CATENA_TRAJECTORIES_H
 
@@ -13,11 +13,17 @@ typedef struct ctn_trajectories ctn_trajectories;
 
 /// cfg->worlds trajectories over `duration` s on cfg->threads threads, from x0 [worlds][nq + nv], with the scene's guess for each.
 /// A guess that a world does not live through loses that world: `ctn_trajectories_lost`. Others as ctn_optimize_create. NULL on
-/// error: CTN_BAD_SCENE for a scene with `limits`, CTN_UNAVAILABLE: `cfg` has parameters, CTN_BAD_ARGUMENT: x0 is not finite; as
-/// ctn_optimize_create.
+/// error: CTN_BAD_ARGUMENT: x0 is not finite; as ctn_optimize_create.
 CTN_API ctn_trajectories *ctn_trajectories_create(const ctn_scene *scene, const ctn_model *model, const ctn_batch_config *cfg,
                                                   double duration, const double *x0, ctn_error *err);
 CTN_API void ctn_trajectories_free(ctn_trajectories *trajectories);  // NULL is allowed
+
+/// Parameters of what is steered, values [worlds][cfg->parameter_count], in the order of cfg->parameters; before the first call
+/// those of the model: trajectories of many masses side by side, each as ctn_optimize_set_parameters says. A world that does not
+/// live through what was found for it is lost; one that was lost begins with the guess again. Where there are parameters worlds
+/// share no lanes, but go over threads one by one. CTN_BAD_ARGUMENT for values that a world cannot have, and without a list: then
+/// nothing changes. CTN_INTERRUPTED: call it again before others.
+CTN_API ctn_status ctn_trajectories_set_parameters(ctn_trajectories *trajectories, const double *values, ctn_error *err);
 
 /// An iteration of each that is not over, up to `iterations` times. CTN_OK: also where worlds are lost. CTN_INTERRUPTED if
 /// cfg->interrupt ended it, after which it can be called again: worlds may differ in how many iterations they have had.
@@ -39,6 +45,7 @@ CTN_API int ctn_trajectories_knots(const ctn_trajectories *trajectories);  // fo
 CTN_API const double *ctn_trajectories_states(const ctn_trajectories *trajectories, int world);
 CTN_API const double *ctn_trajectories_controls(const ctn_trajectories *trajectories, int world);
 CTN_API const double *ctn_trajectories_gains(const ctn_trajectories *trajectories, int world);
+CTN_API const double *ctn_trajectories_told_gains(const ctn_trajectories *trajectories, int world);
 
 #ifdef __cplusplus
 }

@@ -114,7 +114,8 @@ static void tell_network(const model_controller *c, const double *p, double time
     }
 }
 
-/// The row of the time, the last one from then on; with gains, u + K (x - x of the row). room: x of the row - x, and signs of it.
+/// The row of the time, the last one from then on; with gains, u + K (x - x of the row), where x may have what was told last: u, of
+/// which the plan has the row before. room: [gains].
 static void tell_plan(const ctn_model *m, double time, double dt, const double *q, const double *v, double *u, double *room)
 {
     const model_controller *const c = m->controller;
@@ -125,19 +126,23 @@ static void tell_plan(const ctn_model *m, double time, double dt, const double *
         else most = middle;
     }
     const double *const of = c->plan + row * c->plan_width, *const at = of + 1 + c->outputs;
+    for (int j = 2 * m->nv; j < c->gains && c->feeds; j++) {  // before the first row nothing is planned
+        const int i = j - 2 * m->nv;
+        room[j] = row ? u[c->target[i]] - of[1 + i - c->plan_width] : 0;
+    }
     for (int i = 0; i < c->outputs; i++) u[c->target[i]] = of[1 + i];
     if (!c->feeds) return;
     const double *const K = at + m->nq + m->nv;
     ctn_model_difference(m, 1, at, q, room);
     for (int i = 0; i < m->nv; i++) room[m->nv + i] = v[i] - at[m->nq + i];
     for (int i = 0; i < c->outputs; i++)
-        for (int j = 0; j < 2 * m->nv; j++) u[c->target[i]] += K[i * 2 * m->nv + j] * room[j];
+        for (int j = 0; j < c->gains; j++) u[c->target[i]] += K[i * c->gains + j] * room[j];
 }
 
 static size_t room_of(const ctn_model *m)
 {
     const model_controller *const c = m->controller;
-    return c->type == CONTROLLER_PLAN ? 2 * (size_t)m->nv : (size_t)c->inputs + (size_t)network_outputs(&c->net);
+    return c->type == CONTROLLER_PLAN ? (size_t)c->gains : (size_t)c->inputs + (size_t)network_outputs(&c->net);
 }
 
 static void tell(const model_controller *c, const double *p, double time, const double *sensors, double *u, double *room)

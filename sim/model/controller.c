@@ -97,7 +97,7 @@ static void look_for(const scene_controller *s, model_controller *c)
 
 static bool copy_plan(const scene_controller *s, model_controller *c)
 {
-    c->plan_rows = s->plan_rows, c->plan_width = s->plan_width, c->feeds = s->plan_feeds;
+    c->plan_rows = s->plan_rows, c->plan_width = s->plan_width, c->feeds = s->plan_feeds, c->gains = s->plan_gains;
     const size_t size = (size_t)c->plan_rows * (size_t)c->plan_width * sizeof *c->plan;
     c->plan = malloc(size);
     if (c->plan) memcpy(c->plan, s->plan, size);

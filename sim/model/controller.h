@@ -33,12 +33,13 @@ typedef struct model_controller {
     int knots;
     bool once;                   // of a spline: `period` is how long it lasts, and then it is held
     double period, ramp, every;  // s; every 0: before each step
-    int plan_rows, plan_width;   // of a plan: rows of s, targets, and where it feeds back q, v and gains [outputs][2 nv]
+    int plan_rows, plan_width;   // of a plan: rows of s, targets, and where it feeds back q, v and gains [outputs][gains]
     bool feeds;
-    double *plan;  // [plan_rows][plan_width]
-    double *start;               // [count], its parameters
-    double (*bounds)[2];         // [count], within which they are looked for; infinite: anywhere
-    double *sigma;               // [count], how far from the start they are looked for at first
+    int gains;            // numbers of q and v that a target goes by, and then of what was told last
+    double *plan;         // [plan_rows][plan_width]
+    double *start;        // [count], its parameters
+    double (*bounds)[2];  // [count], within which they are looked for; infinite: anywhere
+    double *sigma;        // [count], how far from the start they are looked for at first
 } model_controller;
 
 /// Compiles the scene's, when motors and sensors are known. m->controller: NULL, there is none. false: no memory.

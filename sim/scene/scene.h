@@ -214,7 +214,8 @@ typedef struct scene_controller {
     int hidden[2];            // widths of layers; 0: there is none
     int plan_rows, plan_width;  // of a plan
     bool plan_feeds;          // it has states and gains
-    double *plan;             // [plan_rows][plan_width]: s, [nu], and with gains [nq], [nv], [nu][2 nv]
+    int plan_gains;           // numbers that a target goes by: 2 nv, or with what was told last 2 nv + nu
+    double *plan;             // [plan_rows][plan_width]: s, [nu], and with gains [nq], [nv], [nu][plan_gains]
     double *parameters;       // NULL: they are not given
     scene_place at, found;    // where it begins; where its parameters do, line 0: nowhere
 } scene_controller;
@@ -243,6 +244,7 @@ typedef enum cost_term {
     COST_POSTURE,         // coordinates of joints, in tangent coordinates
     COST_VELOCITY,        // their rates
     COST_CONTROL,         // what motors are told
+    COST_CONTROL_RATE,    // how fast that changes from knot to knot, a second
     COST_PLACE,           // m, of a point of a link
     COST_ORIENTATION,     // rad, a turn of a link, world axes
     COST_COM,             // m, of the centre of mass
@@ -255,9 +257,12 @@ typedef struct scene_cost {
     cost_term term;
     int count;             // squares
     double *weight, *end;  // [count]; NULL: 0
-    double *target;        // [ntarget]; NULL: where the scene begins, velocities 0, the model's own targets
+    double *target;        // [ntarget]; NULL: where the scene begins, velocities 0, the model's own targets. Of an orientation a
+                           // quaternion [4], or a rotation vector [3]
     int *moves;            // [ntarget] the signal of scene_optimize.signals that is added, counted from 1; 0: none
     int ntarget;
+    double (*turns)[5];  // [nturn], of an orientation: s and quaternions through which its target goes; NULL: it has `target`
+    int nturn;
     double from, to;  // s, of what is over time
     int *joints, njoint;  // links
     int link;
@@ -308,7 +313,7 @@ typedef struct scene_optimize {
     int nlimit;
     double limit_tolerance, penalty;
     double reward;         // how much the scene's reward counts for; 0: nothing
-    int method;            // 0: ilqr; 1: as Plancher and Kuindersma
+    int method;            // 0: ilqr; 1: as Plancher and Kuindersma; 2: with second derivatives
     double knot;           // s; 0: a step
     double *guess;         // [numbers that motors are told]; NULL: the model's own targets
     double *lower, *upper; // likewise; NULL: no bounds

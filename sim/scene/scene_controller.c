@@ -368,7 +368,8 @@ static bool take_columns(source *s, const node *n, const scene_table *t, scene_c
     return true;
 }
 
-/// A table with columns time, u0, u1, .. and, with feedback, q0, .., v0, .., K0_0, ..: K [nu][2 nv].
+/// A table with columns time, u0, u1, .. and, with feedback, q0, .., v0, .., K0_0, ..: K [nu][2 nv], or, where the plan goes by what
+/// was told last as well, [nu][2 nv + nu].
 static bool read_plan_table(source *s, const node *n, scene_controller *to)
 {
     const ctn_scene *const scene = s->r->scene;
@@ -378,7 +379,10 @@ static bool read_plan_table(source *s, const node *n, scene_controller *to)
     for (int l = 0; l < scene->nlink; l++) nq += joint_nq(scene->links[l].joint.type), nv += joint_nv(scene->links[l].joint.type);
     for (int k = 0; k < scene->nmotor; k++) nu += scene->motors[k].told;
     to->plan_rows = t->rows, to->plan_feeds = table_column(t, "K0_0") >= 0;
-    const int width = to->plan_width = 1 + nu + (to->plan_feeds ? nq + nv + nu * 2 * nv : 0);
+    char name[48];
+    snprintf(name, sizeof name, "K0_%d", 2 * nv);
+    to->plan_gains = 2 * nv + (table_column(t, name) >= 0 ? nu : 0);
+    const int width = to->plan_width = 1 + nu + (to->plan_feeds ? nq + nv + nu * to->plan_gains : 0);
     to->plan = reader_alloc(s->r, (size_t)t->rows * (size_t)width * sizeof *to->plan);
     if (!to->plan) return false;
     const int time = table_column(t, "time");
@@ -386,7 +390,7 @@ static bool read_plan_table(source *s, const node *n, scene_controller *to)
     to->every = to->plan[width] - to->plan[0];
     return take_columns(s, n, t, to, "u", 1, nu, &at) &&
            (!to->plan_feeds || (take_columns(s, n, t, to, "q", 1, nq, &at) && take_columns(s, n, t, to, "v", 1, nv, &at) &&
-                                take_columns(s, n, t, to, "K", nu, 2 * nv, &at)));
+                                take_columns(s, n, t, to, "K", nu, to->plan_gains, &at)));
 }
 
 bool read_controller(source *s, const node *n)

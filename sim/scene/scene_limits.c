@@ -46,6 +46,7 @@ static const struct {
     [COST_POSTURE] = {"posture", "`within`, or `target`", ALWAYS | BIT(JOINTS) | BIT(WITHIN)},
     [COST_VELOCITY] = {"velocity", "`within`, or `target`", ALWAYS | BIT(JOINTS) | BIT(WITHIN)},
     [COST_CONTROL] = {"control", "`within`, or `target`", ALWAYS | BIT(WITHIN)},
+    [COST_CONTROL_RATE] = {"control_rate", "`within`, or `target`", ALWAYS | BIT(WITHIN)},
     [COST_PLACE] = {"place", "`within`, `above`, `below`, `plane`, `outside`, `inside`, or `target`",
                     ALWAYS | POINTS | BIT(LINK) | BIT(POINT)},
     [COST_ORIENTATION] = {"orientation", "`target`", ALWAYS | BIT(LINK) | BIT(ANGLE)},
@@ -261,6 +262,7 @@ static bool read_residual(source *s, const node *n, const node *const v[LIMIT_KE
     x->count = x->ntarget = 3;
     switch (x->term) {
     case COST_CONTROL:
+    case COST_CONTROL_RATE:
         if (!scene->nmotor && (!s->r->motors || !s->r->errors.count))
             return bad_value(s, v[LIMIT_KEY_TERM], "the scene has no motors; give it some in `motors`");
         x->count = x->ntarget = told_numbers(scene);
@@ -292,13 +294,14 @@ static const node *moving(const node *n)
 }
 
 /// Limits stand still, which somebody who knows targets of the cost may not expect.
-static bool stands_still(source *s, const node *n, cost_term term)
+static bool stands_still(source *s, const node *n)
 {
     const node *const moves = n ? moving(n) : NULL;
     return !moves ||
            bad_value(s, moves,
-                     "limits stand still: expected a number, found %s; write several limits, each with its `from` and `to`%s",
-                     found(moves).text, term == COST_ORIENTATION ? "" : ", or a term of `cost`, whose target may move");
+                     "limits stand still: expected a number, found %s; write several limits, each with its `from` and `to`, or a "
+                     "term of `cost`, whose target may move",
+                     found(moves).text);
 }
 
 /// What is limited: one of these keys; `above` and `below` are one, and so are `angle` and `target`.
@@ -315,7 +318,7 @@ static bool read_kind_of(source *s, const node *n, const node *const v[LIMIT_KEY
                            "missing; a limit of the term %s has %s", terms[x->of.term].name, terms[x->of.term].kinds);
     if (second) return bad_key(s, second, "a limit has one of %s; write two limits", terms[x->of.term].kinds);
     for (int k = LIMIT_KEY_TARGET; k <= LIMIT_KEY_BELOW; k++)
-        if (!stands_still(s, v[k], x->of.term)) return false;
+        if (!stands_still(s, v[k])) return false;
     if (angle) return read_angle(s, angle, target, x, to);
     if (target) return read_target(s, target, x, to);
     if (v[LIMIT_KEY_WITHIN]) return read_within(s, v[LIMIT_KEY_WITHIN], x, to);
@@ -334,7 +337,7 @@ static bool read_limit(source *s, const node *n, scene_optimize *to)
     if (!read_keys(s, n, "a limit", limit_keys, LIMIT_KEYS, v)) return false;
     if (!v[LIMIT_KEY_TERM]) return missing_key(s, n, "term", "missing; as posture, velocity or place");
     if (!read_kind(s, v[LIMIT_KEY_TERM], terms, sizeof *terms, TERMS,
-                   "terms are posture, velocity, control, place, orientation, com, point_velocity", &row))
+                   "terms are posture, velocity, control, control_rate, place, orientation, com, point_velocity", &row))
         return false;
     x.of.term = (cost_term)row;
     bool ok = true;
@@ -349,7 +352,7 @@ static bool read_limit(source *s, const node *n, scene_optimize *to)
     x.end = end;
     if (ok && end && (v[LIMIT_KEY_FROM] || v[LIMIT_KEY_TO]))
         ok = bad_key(s, v[LIMIT_KEY_WHEN], "stands beside `from` or `to`; a limit has a window, or counts at the end");
-    if (ok && end && x.of.term == COST_CONTROL)
+    if (ok && end && (x.of.term == COST_CONTROL || x.of.term == COST_CONTROL_RATE))
         ok = bad_value(s, v[LIMIT_KEY_WHEN], "motors are told nothing any more at the end; leave `when` out");
     ok = ok && read_residual(s, n, v, &x.of) && read_kind_of(s, n, v, &x, to);
     free(x.of.joints);

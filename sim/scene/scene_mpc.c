@@ -34,7 +34,8 @@ static bool has_path(const scene_optimize *o)
 {
     for (int k = 0; k < o->ncost; k++) {
         const scene_cost *const t = &o->cost[k];
-        if (t->term != COST_POSTURE && t->term != COST_PLACE && t->term != COST_COM) continue;
+        if (t->term != COST_POSTURE && t->term != COST_PLACE && t->term != COST_ORIENTATION && t->term != COST_COM) continue;
+        if (t->nturn) return true;
         for (int i = 0; i < t->ntarget && t->moves; i++)
             if (t->moves[i]) return true;
     }
@@ -45,7 +46,8 @@ static bool read_starts(source *s, const node *n, const scene_optimize *o, scene
 {
     const node *v[STARTS_KEYS];
     if (!read_keys(s, n, "where time begins", starts_keys, STARTS_KEYS, v)) return false;
-    if (!has_path(o)) return bad_key(s, n, "no target of posture, place or com moves, which this would let wait; leave it out");
+    if (!has_path(o))
+        return bad_key(s, n, "no target of posture, place, orientation or com moves, which this would let wait; leave it out");
     bool ok = true;
     if (!v[STARTS_WITHIN]) ok = missing_key(s, n, "within", "missing; how far targets may be, m or rad, when they begin to move");
     else ok = read_number(s, v[STARTS_WITHIN], POSITIVE, &to->within);

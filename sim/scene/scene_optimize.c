@@ -71,6 +71,7 @@ static const struct {
     [COST_POSTURE] = {"posture", ALWAYS | BIT(END) | BIT(JOINTS)},
     [COST_VELOCITY] = {"velocity", ALWAYS | BIT(END) | BIT(JOINTS)},
     [COST_CONTROL] = {"control", ALWAYS},
+    [COST_CONTROL_RATE] = {"control_rate", ALWAYS},
     [COST_PLACE] = {"place", ALWAYS | BIT(END) | BIT(LINK) | BIT(POINT)},
     [COST_ORIENTATION] = {"orientation", ALWAYS | BIT(END) | BIT(LINK)},
     [COST_COM] = {"com", ALWAYS | BIT(END)},
@@ -123,7 +124,7 @@ int told_numbers(const ctn_scene *scene)
 }
 
 /// The target of a term, a number for all or `count`, each of which may move with time.
-static bool read_target(source *s, const node *n, int count, scene_optimize *to, scene_cost *x)
+static bool read_target(source *s, const node *n, int count, value_unit unit, scene_optimize *to, scene_cost *x)
 {
     x->ntarget = count;
     x->target = reader_alloc(s->r, ((size_t)count + 1) * sizeof *x->target);
@@ -136,9 +137,57 @@ static bool read_target(source *s, const node *n, int count, scene_optimize *to,
     bool ok = true;
     const node *entry = list ? n->child : n;
     for (int k = 0; k < (list ? count : 1); k++, entry = list ? entry->next : entry)
-        ok = read_signal_into(s, entry, NO_UNIT, &to->signals, &to->nsignal, &x->target[k], &x->moves[k]) && ok;
+        ok = read_signal_into(s, entry, unit, &to->signals, &to->nsignal, &x->target[k], &x->moves[k]) && ok;
     for (int k = 1; k < count && !list; k++) x->target[k] = x->target[0], x->moves[k] = x->moves[0];
     return ok;
+}
+
+/// Keyframes of a turn, {slerp: {times, values}}: from each to the next it goes the shorter way, about one axis.
+static bool read_slerp(source *s, const node *n, scene_cost *x)
+{
+    enum { SLERP, TIMES = 0, VALUES, KEYS };
+    static const key outer[] = {[SLERP] = {.name = "slerp"}},
+                     inner[KEYS] = {[TIMES] = {.name = "times"}, [VALUES] = {.name = "values"}};
+    const node *v[KEYS];
+    if (!read_keys(s, n, "a turn that moves", outer, 1, v)) return false;
+    if (!v[SLERP]) return missing_key(s, n, "slerp", "missing; {times: [...], values: [[w, x, y, z], ...]}");
+    const node *const of = v[SLERP];
+    if (!read_keys(s, of, "keyframes of a turn", inner, KEYS, v)) return false;
+    if (!v[TIMES]) return missing_key(s, of, "times", "missing; a list of times, s, one for each value");
+    if (!v[VALUES]) return missing_key(s, of, "values", "missing; a list of quaternions [w, x, y, z], one for each time");
+    if (v[TIMES]->kind != NODE_SEQUENCE || v[TIMES]->size < 2)
+        return bad_value(s, v[TIMES], "expected a list of at least 2 times");
+    if (v[VALUES]->kind != NODE_SEQUENCE || v[VALUES]->size != v[TIMES]->size)
+        return bad_value(s, v[VALUES], "expected a list of %d quaternions, one for each time", v[TIMES]->size);
+    x->nturn = v[TIMES]->size, x->turns = reader_alloc(s->r, (size_t)x->nturn * sizeof *x->turns);
+    if (!x->turns) return false;
+    const node *time = v[TIMES]->child, *turn = v[VALUES]->child;
+    for (int k = 0; k < x->nturn; k++, time = time->next, turn = turn->next) {
+        double *const own = x->turns[k], *const last = k ? own - 5 : NULL;
+        if (!read_number(s, time, ANY_SIGN, own) || !read_quaternion(s, turn, own + 1)) return false;
+        if (!last) continue;
+        if (!(own[0] > last[0])) return bad_value(s, time, "expected a time after %g, found %s", last[0], found(time).text);
+        double cosine = 0;  // of half of the angle
+        for (int i = 1; i <= 4; i++) cosine += own[i] * last[i];
+        if (fabs(cosine) < 1e-6)
+            return bad_value(s, turn, "half a turn away from the one before it, which leaves open which way; put one in between");
+        for (int i = 1; i <= 4 && cosine < 0; i++) own[i] = -own[i];
+    }
+    return true;
+}
+
+/// Where a link is to be turned: a quaternion, or a rotation vector, whose numbers may move, or keyframes.
+static bool read_turn(source *s, const node *n, scene_optimize *to, scene_cost *x)
+{
+    if (n->kind == NODE_MAPPING) return read_slerp(s, n, x);
+    if (n->kind == NODE_SEQUENCE && n->size == 3) return read_target(s, n, 3, ANGLE, to, x);
+    if (n->kind != NODE_SEQUENCE || n->size != 4)
+        return bad_value(s, n,
+                         "expected a quaternion [w, x, y, z], a rotation vector of 3 angles, or {slerp: {times, values}}, "
+                         "found %s",
+                         found(n).text);
+    x->ntarget = 4, x->target = reader_alloc(s->r, 4 * sizeof *x->target);
+    return x->target && read_quaternion(s, n, x->target);
 }
 
 static bool read_place_cost(source *s, const node *n, const node *const v[COST_KEYS], scene_optimize *to, scene_cost *x)
@@ -151,15 +200,14 @@ static bool read_place_cost(source *s, const node *n, const node *const v[COST_K
     const node *const target = v[COST_KEY_TARGET];
     if (x->term == COST_ORIENTATION) {
         if (!target) return missing_key(s, n, "target", "missing; the turn of the link, as a quaternion [w, x, y, z]");
-        x->ntarget = 4, x->target = reader_alloc(s->r, 4 * sizeof *x->target);
-        return x->target && read_quaternion(s, target, x->target) && ok;
+        return read_turn(s, target, to, x) && ok;
     }
     if (!target)
         return missing_key(s, n, "target",
                            x->term == COST_POINT_VELOCITY ? "missing; a velocity in axes of the world, [x, y, z] in m/s"
                                                           : "missing; a point of the world, [x, y, z] in m");
     if (target->kind != NODE_SEQUENCE) return bad_value(s, target, "expected a list of 3 numbers, found %s", found(target).text);
-    return read_target(s, target, 3, to, x) && ok;
+    return read_target(s, target, 3, NO_UNIT, to, x) && ok;
 }
 
 static bool read_cost(source *s, const node *n, scene_optimize *to, scene_cost *x)
@@ -171,7 +219,7 @@ static bool read_cost(source *s, const node *n, scene_optimize *to, scene_cost *
     if (!read_keys(s, n, "a term of the cost", cost_keys, COST_KEYS, v)) return false;
     if (!v[COST_KEY_TERM]) return missing_key(s, n, "term", "missing; as posture, place or control");
     if (!read_kind(s, v[COST_KEY_TERM], terms, sizeof *terms, COST_TERMS,
-                   "terms are posture, velocity, control, place, orientation, com, point_velocity", &row))
+                   "terms are posture, velocity, control, control_rate, place, orientation, com, point_velocity", &row))
         return false;
     x->term = (cost_term)row;
     bool ok = true;
@@ -179,7 +227,7 @@ static bool read_cost(source *s, const node *n, scene_optimize *to, scene_cost *
         if (v[k] && !(terms[row].keys & (1u << k))) ok = bad_key(s, v[k], "the term %s has none", terms[row].name);
     if (!v[COST_KEY_WEIGHT] && !v[COST_KEY_END])
         ok = missing_key(s, n, "weight",
-                         x->term == COST_CONTROL
+                         !(terms[row].keys & BIT(END))
                              ? "missing; what a square costs each second"
                              : "missing; what a square costs each second, `end` for what it costs at the end, or both");
     if (v[COST_KEY_FROM]) ok = read_number(s, v[COST_KEY_FROM], NOT_NEGATIVE, &x->from) && ok;
@@ -187,11 +235,11 @@ static bool read_cost(source *s, const node *n, scene_optimize *to, scene_cost *
     if (ok && !(x->from < x->to))
         ok = bad_value(s, v[COST_KEY_TO], "expected a time after `from` (%g s), found %s", x->from, found(v[COST_KEY_TO]).text);
     int count = 3;
-    if (x->term == COST_CONTROL) {
+    if (x->term == COST_CONTROL || x->term == COST_CONTROL_RATE) {
         if (!scene->nmotor && (!s->r->motors || !s->r->errors.count))
             return bad_value(s, v[COST_KEY_TERM], "the scene has no motors; give it some in `motors`");
         count = told_numbers(scene);
-        if (v[COST_KEY_TARGET]) ok = read_target(s, v[COST_KEY_TARGET], count, to, x) && ok;
+        if (v[COST_KEY_TARGET]) ok = read_target(s, v[COST_KEY_TARGET], count, NO_UNIT, to, x) && ok;
     } else if (x->term == COST_POSTURE || x->term == COST_VELOCITY) {
         if (!read_cost_joints(s, v[COST_KEY_JOINTS], x)) return false;
         int nq = count = 0;
@@ -203,7 +251,7 @@ static bool read_cost(source *s, const node *n, scene_optimize *to, scene_cost *
                 s, v[COST_KEY_TARGET],
                 "expected a list of the %d numbers of `q` of these joints, as a ball's turn is four of them, found %s", nq,
                 found(v[COST_KEY_TARGET]).text);
-        if (v[COST_KEY_TARGET]) ok = read_target(s, v[COST_KEY_TARGET], given, to, x) && ok;
+        if (v[COST_KEY_TARGET]) ok = read_target(s, v[COST_KEY_TARGET], given, NO_UNIT, to, x) && ok;
     } else ok = read_place_cost(s, n, v, to, x) && ok;
     x->count = count;
     ok = read_list(s, v[COST_KEY_WEIGHT], count, NOT_NEGATIVE, &x->weight) && ok;
@@ -213,7 +261,8 @@ static bool read_cost(source *s, const node *n, scene_optimize *to, scene_cost *
 void free_optimize(scene_optimize *o)
 {
     for (int k = 0; k < o->ncost; k++)
-        free(o->cost[k].weight), free(o->cost[k].end), free(o->cost[k].target), free(o->cost[k].moves), free(o->cost[k].joints);
+        free(o->cost[k].weight), free(o->cost[k].end), free(o->cost[k].target), free(o->cost[k].moves), free(o->cost[k].joints),
+            free(o->cost[k].turns);
     free(o->cost), free(o->guess), free(o->lower), free(o->upper), free(o->mpc.noise);
     free_signal_list(o->signals, o->nsignal);
     free_limits(o->limits, o->nlimit);
@@ -263,7 +312,7 @@ static bool read_control_bounds(source *s, const node *n, scene_optimize *to)
 bool read_optimize(source *s, const node *n)
 {
     ctn_scene *const scene = s->r->scene;
-    static const char *const methods[] = {"ilqr", "plancher"};
+    static const char *const methods[] = {"ilqr", "plancher", "ddp"};
     const node *v[OPTIMIZE_KEYS];
     scene_optimize to = {.given = true,
                          .iterations = 200,
@@ -278,7 +327,7 @@ bool read_optimize(source *s, const node *n)
     if (!read_keys(s, n, "what is to be optimized", optimize_keys, OPTIMIZE_KEYS, v)) return false;
     if (s->includer) return true;  // motors and joints of an included file have other numbers here; the scene itself decides
     bool ok = read_costs(s, n, v[OPTIMIZE_KEY_COST], &to);
-    if (v[OPTIMIZE_KEY_METHOD]) ok = read_word(s, v[OPTIMIZE_KEY_METHOD], methods, 2, "ilqr or plancher", &to.method) && ok;
+    if (v[OPTIMIZE_KEY_METHOD]) ok = read_word(s, v[OPTIMIZE_KEY_METHOD], methods, 3, "ilqr, plancher or ddp", &to.method) && ok;
     if (v[OPTIMIZE_KEY_KNOT]) ok = read_number(s, v[OPTIMIZE_KEY_KNOT], POSITIVE, &to.knot) && ok;
     if (v[OPTIMIZE_KEY_ITERATIONS]) ok = read_whole(s, v[OPTIMIZE_KEY_ITERATIONS], 0, MOST_ITERATIONS, &to.iterations) && ok;
     if (v[OPTIMIZE_KEY_TOLERANCE]) ok = read_number(s, v[OPTIMIZE_KEY_TOLERANCE], NOT_NEGATIVE, &to.tolerance) && ok;
