@@ -132,6 +132,7 @@ KERNEL mask touching_prepare(const lane_model *m, const ctn_batch_config *cfg, r
     begin_part(m, cfg, h, before, L, not_(none_of()));
     enter_rung(m, NULL, alpha, before, L);
     guess_part(m, before, L, not_(none_of()), not_(none_of()));
+    if (joins(m)) guess_between(m, before, &L->one, not_(none_of()));
     begin_newton(&N, not_(none_of()));
     for (int k = 0; k < m->ncontact; k++) lead->W.lag[k] = before->press[k];
     for (int k = 0; k < m->ncontact && m->nsurface; k++) lead->W.face[k] = L->one.W.face[k];
@@ -142,25 +143,31 @@ KERNEL mask touching_prepare(const lane_model *m, const ctn_batch_config *cfg, r
         if (!any_of(now)) continue;
         for (int k = 0; k < m->nq; k++) lead->x[k] = sel(now, L->one.x[k], lead->x[k]);
         for (int k = 0; k < m->nv; k++) lead->u[k] = sel(now, L->one.u[k], lead->u[k]);
+        for (int k = 0; k < m->nrow; k++)
+            lead->W.between.force[k] = sel(now, L->one.W.between.force[k], lead->W.between.force[k]);
     }
     for (int k = 0; k < m->ncontact; k++) A->one.W.lag[k] = L->one.W.lag[k];
     for (int k = 0; k < m->ncontact && m->nsurface; k++) A->one.W.face[k] = L->one.W.face[k];
     if (alpha && any_of(unwind(m, &L->one, not_(none_of())))) find_placements(m, L->one.x, L->one.W.now);
     for (int k = 0; k < m->nq; k++) lead->x[k] = sel(N.corrected, lead->x[k], L->one.x[k]);
     for (int k = 0; k < m->nv; k++) lead->u[k] = sel(N.corrected, lead->u[k], L->one.u[k]);
+    for (int k = 0; k < m->nrow; k++)
+        lead->W.between.force[k] = sel(N.corrected, lead->W.between.force[k], L->one.W.between.force[k]);
     if (alpha) {
         aimed_prepare(m, &L->part.rule, before, tau, &L->one, L->one.x, L->one.u, &A->one);
         aimed_prepare(m, &L->part.rule, before, tau, &L->one, lead->x, lead->u, lead);
         end_rates_of_alpha(m, &L->part.rule, before, &L->one, &L->end);
     } else {
-        position_prepare(m, h, before, L->one.x, L->one.u, tau, &A->one);
-        position_prepare(m, h, before, lead->x, lead->u, tau, lead);
+        position_prepare(m, h, before, L->one.x, L->one.u, L->one.W.between.force, tau, &A->one);
+        position_prepare(m, h, before, lead->x, lead->u, lead->W.between.force, tau, lead);
     }
     const solved_part Q = solution_with(m, L, NULL);
     end_touches(m, &L->one.W);
-    find_kept(m, before, &Q, h, A->hold.kept);
+    if (holds_energy(m)) find_kept(m, before, &Q, h, A->hold.kept);
+    else keep_all(m, A->hold.kept);
     clock_now(m, h, 1);
-    const mask found = both(N.converged, same_numbers(L->one.x, after->q, m->nq));
+    mask found = both(N.converged, same_numbers(L->one.x, after->q, m->nq));
+    if (joins(m)) found = both(found, both(A->one.factored, lead->factored));
     return alpha ? both(found, not_(held_unbooked(m, A->hold.kept, false))) : found;
 }
 
@@ -210,7 +217,8 @@ KERNEL mask ladder_prepare(const lane_model *m, const ctn_batch_config *cfg, rea
     else if (stages_of(cfg) == 1) {  // the state tells the whole step
         for (int k = 0; k < m->nv; k++) A->v_bar[k] = h * after->rate[k];
         A->one.W.turn.mode = way;  // beyond the first, with what spins braked
-        return solves_step(cfg, position_prepare(m, h, before, after->q, A->v_bar, tau, &A->one));
+        const mask solved = solves_step(cfg, position_prepare(m, h, before, after->q, A->v_bar, after->bond, tau, &A->one));
+        return joins(m) ? both(solved, A->one.factored) : solved;
     }
     start_from(before, tau, W);
     find_placements(m, before->q, W->start);
@@ -235,7 +243,7 @@ KERNEL mask ladder_prepare(const lane_model *m, const ctn_batch_config *cfg, rea
     if (m->ncontact) return touching_part(m, cfg, h, false, before, after, tau, A);
     enter_rung(m, NULL, false, before, L);
     const mask ok = solve_part(m, cfg, before, all, L, &count);
-    position_prepare(m, h, before, L->one.x, L->one.u, tau, &A->one);
+    position_prepare(m, h, before, L->one.x, L->one.u, L->one.W.between.force, tau, &A->one);
     keep_chord(m, before, A);
     return both(ok, same_numbers(A->chord.q, after->q, m->nq));
 }
