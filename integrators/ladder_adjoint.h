@@ -22,13 +22,21 @@
 
 #include <catena/batch.h>
 
+/// Solves of a step before the last one that are gone back through: each has corrected friction, or has brought up elements that
+/// nobody had looked at. A step of more has no derivative.
+enum { MOST_LEADS = MOST_PASSES + 2 };
+
 /// Scratch of one lane block.
 typedef struct {
     position_adjoint one;
-    position_adjoint lead;      // of models that touch: the solve whose normal forces have corrected friction in `one`
-    rate_pose *lead_V;          // [bodies with mass]
-    hold_adjoint hold;          // of these, too
-    stage_adjoint more, first;  // the stages; the step back in time to the old point of collocation
+    position_adjoint lead[MOST_LEADS];  // of models that touch: the solves before `one`, in turn,
+    mask joins[MOST_LEADS];             // where they have brought up elements, and corrected nothing,
+    int leads;                          // for how many there is room,
+    real solves;                        // and how many there were
+    rate_pose *lead_V;                  // [bodies with mass]
+    mask whole;                         // of links that touch each other: where rates leave a gain
+    hold_adjoint hold;                  // of these, too
+    stage_adjoint more, first;          // the stages; the step back in time to the old point of collocation
     velocity_adjoint projection;
     ladder_work again;
     position_state chord;  // after a step of one stage, before its rates were made those of a rigid motion
@@ -118,56 +126,108 @@ KERNEL void aimed_prepare(const lane_model *m, const alpha_rule *r, const positi
     position_factor(m, A);
 }
 
-/// The step of order 2, or of alpha, of a model that touches: the state does not tell the solution whose normal forces have corrected
-/// friction. Where none did, as they would have changed nothing, it is the step's.
+/// What the solve in hand was given of friction, in the lanes `where`: normal forces, and where it stands.
+KERNEL void keep_given(const lane_model *m, const solve *from, mask where, solve *W)
+{
+    if (!any_of(where)) return;
+    for (int k = 0; k < m->ncontact; k++) W->lag[k] = sel(where, from->lag[k], W->lag[k]);
+    for (int k = 0; k < m->ncontact && m->nsurface; k++) W->face[k] = sel3(where, from->face[k], W->face[k]);
+    if (m->npair) keep_list(from, where, W);
+}
+
+/// Where it has led, likewise.
+KERNEL void keep_solution(const lane_model *m, const position_work *P, mask where, position_adjoint *to)
+{
+    for (int k = 0; k < m->nq; k++) to->x[k] = sel(where, P->x[k], to->x[k]);
+    for (int k = 0; k < m->nv; k++) to->u[k] = sel(where, P->u[k], to->u[k]);
+    for (int k = 0; k < m->nrow; k++) to->W.between.force[k] = sel(where, P->W.between.force[k], to->W.between.force[k]);
+}
+
+/// How many solves there were before the one in hand.
+FN real solves_before(const lane_model *m, const newton_progress *N, const position_work *P)
+{
+    if (m->npair) return P->W.between.passes + P->W.between.late;
+    return sel(N->corrected, rset(1), rset(0));
+}
+FN mask is_count(real x, int n) { return both(le(x, rset(n)), le(rset(n), x)); }
+
+/// Where a step of links that touch each other has a derivative: it had not too many solves, and its first guess, where friction stands
+/// on that, was not cut off before bodies met. Leaves bodies at that guess, x and u, in A->again.
+KERNEL mask has_touching_derivative(const lane_model *m, const real *x, const real *u, mask cut, ladder_adjoint *A)
+{
+    const solve *const first = &A->lead[0].W;
+    mask has = le(A->solves, rset(A->leads));
+    for (int k = 0; k < m->nq; k++) A->again.one.x[k] = x[k];
+    for (int k = 0; k < m->nv; k++) A->again.one.u[k] = u[k];
+    place_bodies(m, &A->again.one.W);
+    for (int k = 0; k < first->between.touches; k++) has = both(has, not_(both(cut, stands_ahead(&first->between.touch[k]))));
+    return has;
+}
+
+/// The step of order 2, or of alpha, of a model that touches: the state does not tell the solutions whose normal forces have
+/// corrected friction. Where the last one did not, as it would have changed nothing, it is the step's.
 KERNEL mask touching_prepare(const lane_model *m, const ctn_batch_config *cfg, real h, bool alpha, position_state *before,
                              const position_state *after, const real *tau, ladder_adjoint *A)
 {
     ladder_work *L = &A->again;
-    position_adjoint *lead = &A->lead;
     newton_progress N = no_newton();
     position_counts count = no_counts();
+    const mask all = not_(none_of());
+    mask cut = none_of();
     start_from(before, tau, &L->one.W);
     find_placements(m, before->q, L->one.W.start);
-    begin_part(m, cfg, h, before, L, not_(none_of()));
+    begin_part(m, cfg, h, before, L, all);
     enter_rung(m, NULL, alpha, before, L);
-    guess_part(m, before, L, not_(none_of()), not_(none_of()));
-    if (joins(m)) guess_between(m, before, &L->one, not_(none_of()));
-    begin_newton(&N, not_(none_of()));
-    for (int k = 0; k < m->ncontact; k++) lead->W.lag[k] = before->press[k];
-    for (int k = 0; k < m->ncontact && m->nsurface; k++) lead->W.face[k] = L->one.W.face[k];
+    guess_part(m, before, L, all, all);
+    if (joins(m)) cut = guess_between(m, before, &L->one, all);
+    for (int k = 0; k < m->nq && m->npair; k++) A->chord.q[k] = L->one.x[k];
+    for (int k = 0; k < m->nv && m->npair; k++) A->chord.rate[k] = L->one.u[k];
+    for (int p = 0; p < A->leads; p++) A->lead[p].W.between.touches = 0, A->joins[p] = none_of();
+    A->one.W.between.touches = 0;
+    begin_newton(&N, all);
     while (any_of(N.running)) {
-        const mask earlier = N.corrected;
+        const real made = solves_before(m, &N, &L->one), late = L->one.W.between.late;
+        for (int p = 0; p < A->leads; p++) keep_given(m, &L->one.W, is_count(made, p), &A->lead[p].W);
         pass_part(m, cfg, &N, L, &count);
-        const mask now = both(N.corrected, not_(earlier));
-        if (!any_of(now)) continue;
-        for (int k = 0; k < m->nq; k++) lead->x[k] = sel(now, L->one.x[k], lead->x[k]);
-        for (int k = 0; k < m->nv; k++) lead->u[k] = sel(now, L->one.u[k], lead->u[k]);
-        for (int k = 0; k < m->nrow; k++)
-            lead->W.between.force[k] = sel(now, L->one.W.between.force[k], lead->W.between.force[k]);
+        const mask now = lt(made, solves_before(m, &N, &L->one));
+        for (int p = 0; p < A->leads && any_of(now); p++) {
+            const mask here = both(now, is_count(made, p));
+            keep_solution(m, &L->one, here, &A->lead[p]);
+            if (m->npair) A->joins[p] = either(A->joins[p], both(here, lt(late, L->one.W.between.late)));
+        }
     }
-    for (int k = 0; k < m->ncontact; k++) A->one.W.lag[k] = L->one.W.lag[k];
-    for (int k = 0; k < m->ncontact && m->nsurface; k++) A->one.W.face[k] = L->one.W.face[k];
-    if (alpha && any_of(unwind(m, &L->one, not_(none_of())))) find_placements(m, L->one.x, L->one.W.now);
-    for (int k = 0; k < m->nq; k++) lead->x[k] = sel(N.corrected, lead->x[k], L->one.x[k]);
-    for (int k = 0; k < m->nv; k++) lead->u[k] = sel(N.corrected, lead->u[k], L->one.u[k]);
-    for (int k = 0; k < m->nrow; k++)
-        lead->W.between.force[k] = sel(N.corrected, lead->W.between.force[k], L->one.W.between.force[k]);
+    const real made = solves_before(m, &N, &L->one);
+    A->solves = made + sel(N.corrected, rset(0), rset(1));
+    keep_given(m, &L->one.W, all, &A->one.W);
+    for (int p = 0; p < A->leads; p++) keep_given(m, &L->one.W, le(A->solves, rset(p)), &A->lead[p].W);
+    for (int p = 0; p < A->leads && m->npair; p++) keep_list(&A->one.W, none_of(), &A->lead[p].W);
+    if (alpha && any_of(unwind(m, &L->one, all))) find_placements(m, L->one.x, L->one.W.now);
+    for (int p = 0; p < A->leads; p++) keep_solution(m, &L->one, le(made, rset(p)), &A->lead[p]);
     if (alpha) {
         aimed_prepare(m, &L->part.rule, before, tau, &L->one, L->one.x, L->one.u, &A->one);
-        aimed_prepare(m, &L->part.rule, before, tau, &L->one, lead->x, lead->u, lead);
+        aimed_prepare(m, &L->part.rule, before, tau, &L->one, A->lead[0].x, A->lead[0].u, &A->lead[0]);
         end_rates_of_alpha(m, &L->part.rule, before, &L->one, &L->end);
-    } else {
-        position_prepare(m, h, before, L->one.x, L->one.u, L->one.W.between.force, tau, &A->one);
+    } else position_prepare(m, h, before, L->one.x, L->one.u, L->one.W.between.force, tau, &A->one);
+    mask factored = joins(m) ? A->one.factored : all;
+    for (int p = 0; p < A->leads && !alpha; p++) {
+        position_adjoint *const lead = &A->lead[p];
+        const mask solved = gt(A->solves, rset(p));
+        if (!any_of(solved)) continue;
         position_prepare(m, h, before, lead->x, lead->u, lead->W.between.force, tau, lead);
+        if (joins(m)) factored = both(factored, either(not_(solved), lead->factored));
     }
     const solved_part Q = solution_with(m, L, NULL);
-    end_touches(m, &L->one.W);
+    if (m->ncontact) end_touches(m, &L->one.W);
     if (holds_energy(m)) find_kept(m, before, &Q, h, A->hold.kept);
     else keep_all(m, A->hold.kept);
     clock_now(m, h, 1);
-    mask found = both(N.converged, same_numbers(L->one.x, after->q, m->nq));
-    if (joins(m)) found = both(found, both(A->one.factored, lead->factored));
+    mask found = both(both(N.converged, factored), same_numbers(L->one.x, after->q, m->nq));
+    if (m->npair) {
+        A->whole = le(rset(cfg->dt), h);
+        for (int k = 0; k < m->ncontact; k++) A->whole = both(A->whole, le(after->press[k], rset(0)));
+        for (int k = 0; k < m->nslot; k++) A->whole = both(A->whole, le(after->pair_press[k], rset(0)));
+        found = both(found, has_touching_derivative(m, A->chord.q, A->chord.rate, cut, A));
+    }
     return alpha ? both(found, not_(held_unbooked(m, A->hold.kept, false))) : found;
 }
 
@@ -213,7 +273,7 @@ KERNEL mask ladder_prepare(const lane_model *m, const ctn_batch_config *cfg, rea
         if (way == 0) return alpha_prepare(m, cfg, before, after, A);
         begin_at_rest(m, before, all);  // as position_step() has it
         if (m->ncontact) return touching_part(m, cfg, h, false, before, after, tau, A);
-    } else if (stages_of(cfg) == 1 && m->ncontact) return touching_prepare(m, cfg, h, false, before, after, tau, A);
+    } else if (stages_of(cfg) == 1 && (m->ncontact || m->npair)) return touching_prepare(m, cfg, h, false, before, after, tau, A);
     else if (stages_of(cfg) == 1) {  // the state tells the whole step
         for (int k = 0; k < m->nv; k++) A->v_bar[k] = h * after->rate[k];
         A->one.W.turn.mode = way;  // beyond the first, with what spins braked
@@ -254,6 +314,8 @@ FN void clear_bar(const lane_model *m, const state_bar *bar)
     for (int k = 0; k < masses_of(m); k++) bar->V[k] = zero_rate();
     for (int k = 0; k < m->nbent; k++) bar->slip[k] = zero3();
     for (int k = 0; k < m->ncontact; k++) bar->press[k] = rset(0);
+    for (int k = 0; k < m->nv && m->npair; k++) bar->gain[k] = rset(0);
+    for (int k = 0; k < m->nslot; k++) bar->pair_slip[k] = zero3(), bar->pair_press[k] = rset(0);
     if (!bar->A) return;  // of alpha that begins anew, too: what it carries is found from q and V
     for (int k = 0; k < m->nv; k++) bar->a[k] = bar->b[k] = rset(0);
     for (int k = 0; k < masses_of(m); k++) bar->A[k] = bar->B[k] = zero_rate();
@@ -269,6 +331,8 @@ KERNEL void projection_pullback(const lane_model *m, const position_state *befor
     clear_bar(m, before_bar);
     for (int k = 0; k < m->nbent; k++) before_bar->slip[k] = after_bar->slip[k];
     for (int k = 0; k < m->ncontact; k++) before_bar->press[k] = after_bar->press[k];
+    for (int k = 0; k < m->nslot; k++)
+        before_bar->pair_slip[k] = after_bar->pair_slip[k], before_bar->pair_press[k] = after_bar->pair_press[k];
     motion_start_pullback(m, after->q, after->rate, after_bar, A, q_bar, v_bar);
     position_output_pullback(m, before, q_bar, v_bar, A, before_bar);
 }
@@ -314,20 +378,90 @@ KERNEL void fresh_pullback(const lane_model *m, ladder_adjoint *A, const state_b
     }
 }
 
-/// The gradients that A->one has left by normal forces and planes of friction go on through the solve that has found these.
-KERNEL void correction_step_pullback(const lane_model *m, ladder_adjoint *A, const state_bar *before_bar, real *tau_bar)
+/// The gradients of `by` by normal forces and planes of friction are those of `to` but in the lanes `where`, in which they go on.
+KERNEL void pass_contact_bars(const lane_model *m, const contact_bars *by, mask where, const contact_bars *to)
+{
+    for (int k = 0; k < m->ncontact; k++) {
+        to->lag[k] = sel(where, rset(0), by->lag[k]), by->lag[k] = sel(where, by->lag[k], rset(0));
+        if (!m->nsurface) continue;
+        to->face[k] = sel3(where, zero3(), by->face[k]), by->face[k] = sel3(where, by->face[k], zero3());
+    }
+}
+
+/// The gradients that A->one has left by what solves before it have found, normal forces and planes of friction, and how much elements
+/// count that these have brought up, go on through these solves, one after the other.
+KERNEL void leads_pullback(const lane_model *m, ladder_adjoint *A, const state_bar *before_bar, real *tau_bar)
 {
     const contact_bars *by = &A->one.bars;
-    position_adjoint *lead = &A->lead;
-    const real zero = rset(0);
-    for (int k = 0; k < m->nv; k++) lead->b[k] = zero;
-    lead->bars.slip = before_bar->slip, lead->bars.lag = before_bar->press;
-    for (int k = 0; k < m->ncontact; k++) before_bar->press[k] = zero;
-    for (int k = 0; k < m->ncontact && m->nsurface; k++) lead->bars.face[k] = zero3();
-    correction_pullback(m, &lead->W, by, &lead->bars, &lead->P, lead->b, before_bar->q);
-    solve_pullback(m, lead, A->lead_V, before_bar, tau_bar);
-    for (int k = 0; k < masses_of(m); k++) before_bar->V[k] = columns_add_scaled(before_bar->V[k], A->lead_V[k], rset(1));
-    start_face_pullback(m, &lead->W, lead->bars.face, &lead->P, before_bar->q);
+    const solve *next = &A->one.W;
+    for (int p = A->leads - 1; p >= 0; p--) {
+        position_adjoint *const lead = &A->lead[p];
+        const mask solved = gt(A->solves, rset(p)), brings = both(solved, A->joins[p]), where = both(solved, not_(brings));
+        if (!any_of(solved)) continue;
+        for (int k = 0; k < m->nv; k++) lead->b[k] = rset(0);
+        lead->bars.slip = before_bar->slip;
+        if (m->ncontact) {
+            pass_contact_bars(m, by, where, &lead->bars);
+            correction_pullback(m, &lead->W, by, &lead->bars, &lead->P, lead->b, before_bar->q);
+        }
+        if (m->npair) touch_correction_pullback(m, &lead->W, where, &lead->P, &lead->touch, lead->b);
+        if (any_of(brings)) touch_joining_pullback(m, &lead->W, next, brings, &lead->P, &lead->touch, lead->b);
+        solve_pullback(m, lead, A->lead_V, before_bar, tau_bar);
+        for (int k = 0; k < masses_of(m); k++) before_bar->V[k] = columns_add_scaled(before_bar->V[k], A->lead_V[k], rset(1));
+        by = &lead->bars, next = &lead->W;
+    }
+    for (int k = 0; k < m->ncontact; k++) before_bar->press[k] = by->lag[k];
+    start_face_pullback(m, &A->lead[0].W, by->face, &A->lead[0].P, before_bar->q);
+}
+
+/// Of what the rates have changed by: adds to the gradients by rates after the step, rate [nv], and before it.
+KERNEL void gain_pullback(const lane_model *m, const ladder_adjoint *A, const real *gain, real *rate, const state_bar *before)
+{
+    const solve *W = &A->one.W;
+    for (int i = 0; i < m->nbody; i++) {
+        const lane_body *b = &m->bodies[i];
+        const vec3 w = chord_rates(b, W);
+        const real to[3] = {w.x, w.y, w.z};
+        for (int k = 0; k < b->nv; k++) {
+            const int j = b->vadr + k;
+            const real change = to[k] - W->in.rate[j];
+            const mask lasts = only_slides(b) ? A->whole : both(A->whole, le(magnitude(change), W->in.inv_h));
+            const real by = sel(lasts, gain[j], rset(0));
+            rate[j] = rate[j] + by, before->v[j] = before->v[j] - by;
+        }
+    }
+}
+
+/// Of the first guess q (+) h (rate + gain), with the gradient g [nv] by turns and places there.
+KERNEL void guess_pullback(const lane_model *m, const solve *W, const position_state *start, const real *g,
+                           const state_bar *before)
+{
+    const real h = W->in.h;
+    for (int i = 0; i < m->nbody; i++) {
+        const lane_body *b = &m->bodies[i];
+        const int j = b->vadr;
+        real by[3];
+        for (int k = 0; k < b->nv; k++) by[k] = g[j + k];
+        if (b->kind == JOINT_BALL) {
+            const vec3 d = scale(add(load3(start->rate + j), load3(start->gain + j)), h), x = load3(by);
+            add3(before->q + j, mul(quat_rotation(quat_exp(d)), x));
+            store3(by, exp_pullback(d, x));
+        }
+        for (int k = 0; k < b->nv; k++) {
+            if (b->kind != JOINT_BALL) before->q[j + k] = before->q[j + k] + by[k];
+            before->v[j + k] = fmadd(h, by[k], before->v[j + k]), before->gain[j + k] = fmadd(h, by[k], before->gain[j + k]);
+        }
+    }
+}
+
+/// What is left of links that touch each other after the first solve: by the start, and by the first guess.
+KERNEL void first_touches_pullback(const lane_model *m, ladder_adjoint *A, const position_state *start, const state_bar *before)
+{
+    position_adjoint *const lead = &A->lead[0];
+    for (int k = 0; k < m->nv; k++) lead->b[k] = rset(0);
+    touch_start_pullback(m, &lead->W, &A->one.W, &A->again.one.W, &lead->P, &lead->touch, before->pair_slip, before->pair_press,
+                         before->q, lead->b);
+    guess_pullback(m, &lead->W, start, lead->b, before);
 }
 
 /// After touching_prepare(): as position_pullback().
@@ -338,15 +472,20 @@ KERNEL void touching_pullback(const lane_model *m, ladder_adjoint *A, const posi
     clock_now(m, one->W.in.h, 1);
     position_begin_pullback(m, one, after, before);
     one->bars.slip = before->slip;
-    clear_contact_bars(m, &one->bars);
+    clear_contact_bars(m, &one->bars), clear_pair_bars(m->npair ? one->W.between.touches : 0, &one->touch);
+    for (int k = 0; k < m->nv && m->npair; k++) before->gain[k] = rset(0);
+    for (int k = 0; k < m->nslot; k++) before->pair_slip[k] = zero3(), before->pair_press[k] = rset(0);
     step_bent_pullback(m, one, after->z, before->q);
     contact_memory_pullback(m, &one->W, after->slip, after->press, &one->P, &one->bars, one->b, before->q);
+    if (m->npair) touch_memory_pullback(m, &one->W, after->pair_slip, after->pair_press, &one->P, &one->touch, one->b, before->q);
     hold_pullback(m, one, &A->hold, after, before, tau_bar);
+    if (m->npair) gain_pullback(m, A, after->gain, A->hold.rate, before);
     step_wound_pullback(m, one, A->hold.wound, before->q, NULL);
     leave_frames_pullback(m, &one->W, A->hold.V, NULL, NULL, one->seen, &one->P, one->b);
     way_pullback(m, one, A->hold.V, A->hold.rate, one->W.in.inv_h, before->q);
     solve_pullback(m, one, before->V, before, tau_bar);
-    correction_step_pullback(m, A, before, tau_bar);
+    leads_pullback(m, A, before, tau_bar);
+    if (m->npair) first_touches_pullback(m, A, start, before);
     enter_frames_pullback(m, &one->W, start, one->seen, &one->P, before);
     hold_start_pullback(m, &A->hold, start->V, start->rate, before);
 }
@@ -371,7 +510,7 @@ KERNEL void ladder_pullback(const lane_model *m, ladder_adjoint *A, const positi
     clear_seen(m, &A->one.W, A->one.seen);
     if (A->by_alpha) {
         if (m->ncontact)
-            alpha_touching_pullback(m, &A->again.part.rule, before, &A->again.end, after->slip, &A->one, &A->lead, &A->hold,
+            alpha_touching_pullback(m, &A->again.part.rule, before, &A->again.end, after->slip, &A->one, &A->lead[0], &A->hold,
                                     &A->alpha, after_bar, before_bar, tau_bar);
         else alpha_pullback(m, &A->again.part.rule, before, after->V, &A->one, &A->alpha, after_bar, before_bar, tau_bar);
         clock_now(m, A->again.part.rule.h, 0), hold_wound(m, before->wound);
@@ -398,7 +537,7 @@ KERNEL void ladder_pullback(const lane_model *m, ladder_adjoint *A, const positi
         stage_pullback(m, &A->more, &held, &bar);
     } else {
         if (A->projected) projected_pullback(m, A, before, after, after_bar, before_bar, tau_bar);
-        else if (m->ncontact) touching_pullback(m, A, before, after_bar, before_bar, tau_bar);
+        else if (m->ncontact || m->npair) touching_pullback(m, A, before, after_bar, before_bar, tau_bar);
         else position_pullback(m, &A->one, before, after_bar, before_bar, tau_bar);
         for (int k = 0; k < m->nv && old; k++) before_bar->old_rate[k] = after_bar->old_rate[k];
         for (int k = 0; k < masses_of(m) && old; k++) before_bar->old[k] = after_bar->old[k];

@@ -21,6 +21,7 @@
 #include "integrators/frame_adjoint.h"
 #include "integrators/joint_terms.h"
 #include "integrators/motor_map.h"
+#include "integrators/pair_adjoint.h"
 #include "integrators/collocation.h"
 #include "integrators/position_step.h"
 #include "integrators/pose_pullback.h"
@@ -36,6 +37,7 @@ typedef struct {
     seen_bar *seen;       // [nbody] in models with frames
     real *x, *u, *y, *b;  // x [nq], others [nv]
     contact_bars bars;    // what the last pullback has left of contact points
+    pair_bars touch;      // and of links that touch each other, the same for all solves of a step
     mask factored;        // of models where something acts between bodies: where the matrix has an inverse
 } position_adjoint;
 
@@ -282,6 +284,7 @@ KERNEL void aim_pullback(const lane_model *m, position_adjoint *A, real momentum
     if (m->nload) arcs_pullback(m, W, &A->P, A->seen);
     if (m->nload) add_drag_rows(m, W->now, W->start, W->held, W->in.drag, false, &A->P, q_bar);
     if (m->ncontact) add_contact_rows(m, W, &A->P, &A->bars, q_bar);
+    if (m->npair) add_touch_rows(m, W, &A->P, &A->touch, q_bar);
     if (m->nbond) add_bond_rows(m, W, A->y, &A->P, q_bar);
 }
 

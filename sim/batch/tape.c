@@ -165,9 +165,6 @@ ctn_status tape_check(const ctn_model *model, const ctn_batch_config *cfg, int s
         return fail(err, CTN_UNAVAILABLE,
                     "method: %s has no derivatives of steps with %s in this version; take collocation of order 2, or radau of 1 stage",
                     ctn_method_name(cfg->method), config_between(model));
-    if (model->npair)
-        return fail(err, CTN_UNAVAILABLE, "%s: there are no derivatives of steps with them in this version; take finite differences",
-                    config_between(model));
     if (model->ncontact && !touching_steps(model, cfg, err)) return CTN_UNAVAILABLE;
     if (cfg->method == CTN_ALPHA && !loads_have_mass(model, err)) return CTN_UNAVAILABLE;
     if (steps < 1) return fail(err, CTN_BAD_ARGUMENT, "steps: expected 1 or more, found %d", steps);
@@ -485,6 +482,11 @@ static const char *not_booked(const ctn_model *m, const ctn_batch_config *cfg)
 
 static ctn_status lost_way(const ctn_tape *tape, int p, ctn_error *err)
 {
+    if (tape->model->npair)
+        return fail(err, CTN_UNAVAILABLE,
+                    "step %d: it has no derivative: links land in it faster than its first guess may lead, it had too many solves, or "
+                    "its solution was not found again: take a smaller dt",
+                    tape->parts[p].step);
     const char *const other = not_booked(tape->model, &tape->cfg);
     if (other)
         return fail(err, CTN_UNAVAILABLE,
