@@ -409,8 +409,9 @@ static void weigh_worlds(void *context, int step, const double *q, const double 
         by_q[k] += of->weights[k % of->nv], by_v[k] += of->dt * of->weights[of->nv + k % of->nv];
 }
 
-/// Gradients of worlds side by side in the lanes of every engine: as many tapes of one world have, to the last bit.
-static void check_worlds(const bond_case *c, int *lost)
+/// Gradients of worlds side by side in the lanes of every engine: as many tapes of one world have, to the last bit, where runs have; those
+/// of links that touch each other can differ by rounding (docs/contact.md).
+static void check_worlds(const bond_case *c, int *lost, int *alike)
 {
     ctn_error err = {0};
     rng r = {77};
@@ -420,7 +421,8 @@ static void check_worlds(const bond_case *c, int *lost)
     const size_t nq = f.nq, nv = f.nv;
     double *const q = numbers(WORLDS * nq), *const v = numbers(WORLDS * nv), *const tau = numbers(WORLDS * nv),
                   *const want = numbers(WORLDS * 2 * nv), *const by_q = numbers(WORLDS * nv), *const by_v = numbers(WORLDS * nv),
-                  *const d = numbers(nv), *const dq = numbers((TOGETHER + 1) * nv), *const dv = numbers((TOGETHER + 1) * nv);
+                  *const d = numbers(nv), *const dq = numbers((TOGETHER + 1) * nv), *const dv = numbers((TOGETHER + 1) * nv),
+                  *const path = numbers(WORLDS * (TOGETHER + 1) * nq);
     bool none[WORLDS] = {false};
     for (size_t k = 0; k < nv; k++) dq[TOGETHER * nv + k] = f.weights[k], dv[TOGETHER * nv + k] = f.dt * f.weights[nv + k];
     for (size_t w = 0; w < WORLDS; w++) {
@@ -429,6 +431,7 @@ static void check_worlds(const bond_case *c, int *lost)
         tangent_move(m, f.q, d, w ? 1e-4 : 0, q + w * nq);
         for (int k = 0; k < TOGETHER; k++) memcpy(f.tau + (size_t)k * nv, tau + w * nv, nv * sizeof *tau);
         ck_assert_msg(ctn_tape_run(f.tape, q + w * nq, v + w * nv, f.tau, &err) == CTN_OK, "%s", err.message);
+        for (size_t k = 0; k <= TOGETHER; k++) ctn_tape_state(f.tape, (int)k, path + (w * (TOGETHER + 1) + k) * nq, NULL, &err);
         none[w] = ctn_tape_fallbacks(f.tape) ||
                   ctn_tape_gradient(f.tape, dq, dv, want + w * 2 * nv, want + (w * 2 + 1) * nv, NULL, &err) != CTN_OK;
     }
@@ -444,23 +447,34 @@ static void check_worlds(const bond_case *c, int *lost)
             const bool gone = ctn_tapes_lost(tapes, (int)w) >= 0;
             *lost += gone;
             ck_assert_msg(gone == none[w], "%s, %s, world %zu: lost %d, not %d", c->name, cfg.engine, w, gone, none[w]);
+            bool same = true;
+            double off = 0;
+            for (size_t k = 0; k <= TOGETHER; k++)
+                same =
+                    same && !memcmp(path + (w * (TOGETHER + 1) + k) * nq, ctn_tapes_q(tapes, (int)k) + w * nq, nq * sizeof *path);
+            for (size_t k = 0; k < nv; k++) {
+                off = worse(off, fabs(by_q[w * nv + k] - want[w * 2 * nv + k]));
+                off = worse(off, fabs(by_v[w * nv + k] - want[(w * 2 + 1) * nv + k]));
+            }
+            ck_assert(same || m->npair);
             if (gone) continue;
-            ck_assert_msg(!memcmp(by_q + w * nv, want + w * 2 * nv, nv * sizeof *want) &&
-                              !memcmp(by_v + w * nv, want + (w * 2 + 1) * nv, nv * sizeof *want),
-                          "%s, %s, world %zu: other bits", c->name, cfg.engine, w);
+            *alike += same;
+            ck_assert_msg(off <= (same ? 0 : 1e-9 * largest(want + w * 2 * nv, 2 * nv)), "%s, %s, world %zu: off by %.3g",
+                          c->name, cfg.engine, w, off);
         }
         ctn_tapes_free(tapes);
     }
-    double *const all[] = {q, v, tau, want, by_q, by_v, d, dq, dv};
+    double *const all[] = {q, v, tau, want, by_q, by_v, d, dq, dv, path};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) free(all[k]);
     close_run(&f), ctn_model_free(m);
 }
 
 START_TEST(same_bits)
 {
-    int lost = 0;
-    check_worlds(_i < BOND_CASES ? &bond_cases[_i] : &pair_cases[_i - BOND_CASES], &lost);
+    int lost = 0, alike = 0;
+    check_worlds(_i < BOND_CASES ? &bond_cases[_i] : &pair_cases[_i - BOND_CASES], &lost, &alike);
     ck_assert_int_le(lost, 6);
+    ck_assert_int_ge(alike, WORLDS);
 }
 END_TEST
 
