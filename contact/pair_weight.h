@@ -28,12 +28,14 @@ FN real upper_of(real x, real y) { return sel(gt(x, y), x, y); }
 typedef struct {
     vec3 way;
     real top, apart;
+    mask of_a;  // it is along a face of a
 } core_plane;
 
-FN void take_plane(core_plane *s, vec3 way, real top, real begin)
+FN void take_plane(core_plane *s, vec3 way, real top, real begin, mask of_a)
 {
     const real d = begin - top;
     const mask more = gt(d, s->apart);
+    s->of_a = either(both(more, of_a), both(not_(more), s->of_a));
     s->way = sel3(more, way, s->way), s->top = sel(more, top, s->top), s->apart = sel(more, d, s->apart);
 }
 
@@ -42,14 +44,14 @@ KERNEL core_plane plane_between(const touch_shape *a, const touch_shape *b, cons
     const vec3 of_a = add(P->a, P->ab);
     double at;
     core_plane s;
-    s.way = zero3(), s.top = rset(0), s.apart = rset(-1e30);
+    s.way = zero3(), s.top = rset(0), s.apart = rset(-1e30), s.of_a = none_of();
     for (int k = 0; k < faces_of_core(b); k++) {
         const vec3 n = mul(P->B, face_of_core(b, k, &at));
-        take_plane(&s, n, dot(n, P->b) + rset(at), dot(n, of_a) - reach_of_core(a, opposite(tmul(P->A, n))));
+        take_plane(&s, n, dot(n, P->b) + rset(at), dot(n, of_a) - reach_of_core(a, opposite(tmul(P->A, n))), none_of());
     }
     for (int k = 0; k < faces_of_core(a); k++) {
         const vec3 n = opposite(mul(P->A, face_of_core(a, k, &at)));
-        take_plane(&s, n, dot(n, P->b) + reach_of_core(b, tmul(P->B, n)), dot(n, of_a) - rset(at));
+        take_plane(&s, n, dot(n, P->b) + reach_of_core(b, tmul(P->B, n)), dot(n, of_a) - rset(at), not_(none_of()));
     }
     return s;
 }
@@ -100,10 +102,16 @@ FN int lines_below(const touch_shape *b, const plane_view *v, real most, int *to
     return count;
 }
 
+/// The plane along two lines, where it is the best: its normal, from b to a, and the arm of the nearest point on a's line.
+typedef struct {
+    mask best;
+    vec3 n, arm;
+} lines_apart;
+
 /// How far the cores are apart by the best of the planes along faces, and along two lines whose arcs cross, in the lanes where
 /// these are not farther apart than both radii; overlapping, less than 0, by how much. The lines of that plane are no deeper
-/// than cores overlap by s, so that both are near the plane.
-KERNEL real apart_at(const touch_shape *a, const touch_shape *b, const pair_pose *P, const core_plane *s)
+/// than cores overlap by s, so that both are near the plane. to: may be NULL.
+KERNEL real apart_at(const touch_shape *a, const touch_shape *b, const pair_pose *P, const core_plane *s, lines_apart *to)
 {
     const real one = rset(1), slack = rset(1e-9), reach = upper_of(negate(s->apart), rset(a->radius + b->radius));
     const plane_view v = view_of_plane(s, P);
@@ -112,6 +120,7 @@ KERNEL real apart_at(const touch_shape *a, const touch_shape *b, const pair_pose
     const int count = lines_below(b, &v, low, near);
     const vec3 middle = sub(add(v.P.a, v.P.ab), v.P.b);
     real best = s->apart;
+    if (to) to->best = none_of(), to->n = to->arm = zero3();
     for (int i = 0; i < lines_of_core(a); i++) {
         core_line la = line_of_core(a, i);
         const real above = above_plane(&v, &la);
@@ -129,7 +138,13 @@ KERNEL real apart_at(const touch_shape *a, const touch_shape *b, const pair_pose
             }
             if (!any_of(facing)) continue;
             const real d = dot(n, off) / root(sel(facing, dot(n, n), one)) - rset(la.wide + lb.wide);
-            best = sel(both(facing, gt(d, best)), d, best);
+            const mask better = both(facing, gt(d, best));
+            best = sel(better, d, best);
+            if (!to || !any_of(better)) continue;
+            const real along = dot(la.way, lb.way), over = one / dot(n, n),
+                       u = fmadd(along, dot(off, lb.way), negate(dot(off, la.way))) * over;
+            to->best = either(to->best, better), to->n = sel3(better, mul(P->B, scale(n, root(over))), to->n);
+            to->arm = sel3(better, mul(P->B, add(v.P.a, add_scaled(la.at, la.way, u))), to->arm);
         }
     }
     return best;
@@ -292,7 +307,7 @@ KERNEL int near_elements(const touch_shape *a, const touch_shape *b, const pair_
         const mask near = lt(off, core + rset(of_a ? ball_of_core(a, i) : ball_of_core(b, i)));
         note_element(&to, k, parted ? near : always, one);
     }
-    const real apart = c.on_b > c.lines ? apart_at(a, b, P, &s) : s.apart;
+    const real apart = c.on_b > c.lines ? apart_at(a, b, P, &s, NULL) : s.apart;
     if (c.on_b > c.lines) near_lines(a, b, c.lines, &v, &s, apart, reach, &to);
     near_rounds(a, b, c.on_b, P, apart, reach, &to);
     const pair_pose Q = swapped_pose(P);

@@ -502,7 +502,7 @@ KERNEL mask between_direction(const lane_model *m, solve *W, mask need, mask *dr
         busy = both(busy, either(not_(begun), gt(now, most)));
         if (!any_of(busy)) break;
         inner_matrix(m, W);
-        const mask good = matrix_factor(m, M, one / (m->mass * W->in.k2)), bad = both(busy, not_(good));
+        const mask good = matrix_factor(m, M, one / (m->mass * W->in.k2), true), bad = both(busy, not_(good));
         if (any_of(bad)) {
             need = both(need, not_(both(bad, *dropped))), busy = both(busy, need);
             const mask again = both(busy, bad);

@@ -169,15 +169,21 @@ FN kept_motion kept_of_tree(const solved_part *Q, tree_books B, real kinetic, ve
 /// Whether a tree moves as a whole by its translation alone. An armature of that is no mass of the tree: nothing is kept then.
 FN bool flies_free(int kind, unsigned flags) { return kind == JOINT_TRANSLATION && !(flags & BODY_ARMATURE); }
 
+/// Trees keep all.
+FN void keep_all(const lane_model *m, kept_motion *kept)
+{
+    for (int r = 0; r < m->nbody; r = m->bodies[r].end) kept[r].inner = kept[r].whole = rset(1), kept[r].middle = zero3();
+}
+
 /// Before a part of size h is committed: finds what trees are to keep of the velocities that it ends with, at their roots in kept
 /// [nbody].
 KERNEL void find_kept(const lane_model *m, const position_state *S, const solved_part *Q, real h, kept_motion *kept)
 {
     if (!Q->more) wind_part(m, &Q->one->W.in);
+    keep_all(m, kept);
+    if (m->published) return;  // that law is as it is
     for (int r = 0; r < m->nbody; r = m->bodies[r].end) {
         const lane_body *const top = &m->bodies[r];
-        kept[r].inner = kept[r].whole = rset(1), kept[r].middle = zero3();
-        if (m->published) continue;  // that law is as it is
         const bool free = flies_free(top->kind, top->flags);
         tree_books B = {rset(0), rset(0), no_flow(), rset(0)};
         real kinetic = rset(0);

@@ -25,6 +25,7 @@ typedef struct {
     real *H;            // [matrix_numbers()]: without what joins
     real *L;            // likewise: with it, then its factors
     real *inverse;      // [size] 1 over pivots
+    real *yields;       // [nrow] what the pivots of equations have besides
     uint64_t *pattern;  // [nodes][words] which nodes before it a node is joined to
     uint64_t *path;     // [words] of the row in hand
     real *row;          // [size] likewise
@@ -272,23 +273,25 @@ FN int joined_columns(const lane_model *m, joint_matrix *M, int node, int c)
     return n;
 }
 
-/// L becomes L and D of what is there; least: how much an equation yields that no joint feels, over 1e-9. Returns the lanes
-/// whose pivots are those of a minimum: positive, negative of equations.
-KERNEL mask matrix_factor(const lane_model *m, joint_matrix *M, real least)
+/// L becomes L and D of what is there; least: how much an equation yields that no joint feels, over 1e-9. minimum: pivots are to
+/// be those of one: positive, negative of equations; else of either sign. Returns the lanes in which they are.
+KERNEL mask matrix_factor(const lane_model *m, joint_matrix *M, real least, bool minimum)
 {
-    const real one = rset(1);
+    const real one = rset(1), zero = rset(0);
     mask good = not_(none_of());
     for (int node = matrix_nodes(m) - 1; node >= 0; node--) {
         const bool equation = node < m->nrow;
         if (node == m->nrow - 1)
             for (int e = 0; e < m->nrow; e++) {
                 real *const pivot = &matrix_row(M->L, e)[e];
+                M->yields[e] = rset(1e-9) * (*pivot - least);
                 *pivot = fmadd(rset(1e-9), *pivot - least, *pivot);
             }
         for (int c = node_start(m, node) + node_width(m, node) - 1; c >= node_start(m, node); c--) {
             real *const row = matrix_row(M->L, c);
             const int n = joined_columns(m, M, node, c);
-            const mask fine = equation ? lt(row[c], rset(0)) : gt(row[c], rset(0));
+            const mask above = gt(row[c], zero), below = lt(row[c], zero);
+            const mask fine = !minimum ? either(above, below) : equation ? below : above;
             const real inverse = M->inverse[c] = one / sel(fine, row[c], one);
             good = both(good, fine);
             for (int j = 0; j < n; j++) {

@@ -19,15 +19,14 @@
 #include "integrators/stage_hold_adjoint.h"
 #include "integrators/alpha_adjoint.h"
 #include "integrators/alpha_contact_adjoint.h"
+#include "integrators/touching_adjoint.h"
 
 #include <catena/batch.h>
 
 /// Scratch of one lane block.
 typedef struct {
     position_adjoint one;
-    position_adjoint lead;      // of models that touch: the solve whose normal forces have corrected friction in `one`
-    rate_pose *lead_V;          // [bodies with mass]
-    hold_adjoint hold;          // of these, too
+    touching_adjoint touch;     // of models that touch
     stage_adjoint more, first;  // the stages; the step back in time to the old point of collocation
     velocity_adjoint projection;
     ladder_work again;
@@ -43,13 +42,6 @@ typedef struct {
 /// How many rungs of several stages there are, and ways to make a step: these or alpha, and one stage.
 FN int ladder_rungs(const ctn_batch_config *cfg) { return carries_old(cfg) ? 1 : stages_of(cfg) - 1; }
 FN int ladder_ways(const ctn_batch_config *cfg) { return ladder_rungs(cfg) + is_alpha(cfg) + 1; }
-
-FN mask same_numbers(const real *a, const real *b, int n)
-{
-    mask same = not_(none_of());
-    for (int k = 0; k < n; k++) same = both(same, le(magnitude(a[k] - b[k]), rset(0)));
-    return same;
-}
 
 /// What one stage leaves behind before its rates are projected.
 KERNEL void keep_chord(const lane_model *m, const position_state *before, ladder_adjoint *A)
@@ -98,81 +90,16 @@ KERNEL mask alpha_prepare(const lane_model *m, const ctn_batch_config *cfg, cons
     return solves_step(cfg, position_factor(m, &A->one));
 }
 
-/// The same with what the part in P aims at, of alpha.
-KERNEL void aimed_prepare(const lane_model *m, const alpha_rule *r, const position_state *before, const real *tau,
-                          const position_work *P, const real *x, const real *u, position_adjoint *A)
-{
-    solve *W = &A->W;
-    start_from(before, tau, W);
-    find_placements(m, before->q, W->start);
-    set_step_size(W, r->h);
-    W->turn = P->W.turn;
-    W->in.x = A->x, W->in.u = A->u, W->in.k2 = r->c, W->in.drag = r->s;
-    W->V = P->aim, W->in.rate = P->aim_rate, W->in.slack = P->slack, W->in.half_turn = P->half_turn;
-    W->in.push = P->push, W->in.wind = P->wind, W->drift = P->drift;
-    start_step(m, W);
-    const position_state seen = seen_from_frames(before, W);
-    aim_wrenches(m, r, &seen, W);
-    for (int k = 0; k < m->nq; k++) A->x[k] = x[k];
-    for (int k = 0; k < m->nv; k++) A->u[k] = u[k];
-    position_factor(m, A);
-}
-
-/// The step of order 2, or of alpha, of a model that touches: the state does not tell the solution whose normal forces have corrected
-/// friction. Where none did, as they would have changed nothing, it is the step's.
-KERNEL mask touching_prepare(const lane_model *m, const ctn_batch_config *cfg, real h, bool alpha, position_state *before,
-                             const position_state *after, const real *tau, ladder_adjoint *A)
-{
-    ladder_work *L = &A->again;
-    position_adjoint *lead = &A->lead;
-    newton_progress N = no_newton();
-    position_counts count = no_counts();
-    start_from(before, tau, &L->one.W);
-    find_placements(m, before->q, L->one.W.start);
-    begin_part(m, cfg, h, before, L, not_(none_of()));
-    enter_rung(m, NULL, alpha, before, L);
-    guess_part(m, before, L, not_(none_of()), not_(none_of()));
-    begin_newton(&N, not_(none_of()));
-    for (int k = 0; k < m->ncontact; k++) lead->W.lag[k] = before->press[k];
-    for (int k = 0; k < m->ncontact && m->nsurface; k++) lead->W.face[k] = L->one.W.face[k];
-    while (any_of(N.running)) {
-        const mask earlier = N.corrected;
-        pass_part(m, cfg, &N, L, &count);
-        const mask now = both(N.corrected, not_(earlier));
-        if (!any_of(now)) continue;
-        for (int k = 0; k < m->nq; k++) lead->x[k] = sel(now, L->one.x[k], lead->x[k]);
-        for (int k = 0; k < m->nv; k++) lead->u[k] = sel(now, L->one.u[k], lead->u[k]);
-    }
-    for (int k = 0; k < m->ncontact; k++) A->one.W.lag[k] = L->one.W.lag[k];
-    for (int k = 0; k < m->ncontact && m->nsurface; k++) A->one.W.face[k] = L->one.W.face[k];
-    if (alpha && any_of(unwind(m, &L->one, not_(none_of())))) find_placements(m, L->one.x, L->one.W.now);
-    for (int k = 0; k < m->nq; k++) lead->x[k] = sel(N.corrected, lead->x[k], L->one.x[k]);
-    for (int k = 0; k < m->nv; k++) lead->u[k] = sel(N.corrected, lead->u[k], L->one.u[k]);
-    if (alpha) {
-        aimed_prepare(m, &L->part.rule, before, tau, &L->one, L->one.x, L->one.u, &A->one);
-        aimed_prepare(m, &L->part.rule, before, tau, &L->one, lead->x, lead->u, lead);
-        end_rates_of_alpha(m, &L->part.rule, before, &L->one, &L->end);
-    } else {
-        position_prepare(m, h, before, L->one.x, L->one.u, tau, &A->one);
-        position_prepare(m, h, before, lead->x, lead->u, tau, lead);
-    }
-    const solved_part Q = solution_with(m, L, NULL);
-    end_touches(m, &L->one.W);
-    find_kept(m, before, &Q, h, A->hold.kept);
-    clock_now(m, h, 1);
-    const mask found = both(N.converged, same_numbers(L->one.x, after->q, m->nq));
-    return alpha ? both(found, not_(held_unbooked(m, A->hold.kept, false))) : found;
-}
-
 /// A step of alpha's, or of order 2 in the place of one of alpha or of several stages, of a model that touches.
 KERNEL mask touching_part(const lane_model *m, const ctn_batch_config *cfg, real h, bool alpha, position_state *before,
                           const position_state *after, const real *tau, ladder_adjoint *A)
 {
-    const mask skipped = settles(cfg, before), found = touching_prepare(m, cfg, h, alpha, before, after, tau, A);
+    const mask skipped = settles(cfg, before),
+               found = touching_prepare(m, cfg, h, alpha, before, after, tau, &A->again, &A->one, &A->touch);
     A->by_alpha = alpha;
     if (alpha) return both(found, not_(skipped));
     keep_chord(m, before, A);
-    hold_energy(m, &A->chord, A->hold.kept, not_(none_of()));
+    hold_energy(m, &A->chord, A->touch.hold.kept, not_(none_of()));
     return found;
 }
 
@@ -183,8 +110,8 @@ KERNEL mask find_kept_of_stages(const lane_model *m, const position_state *befor
     for (int i = 0; i < m->nbody; i++) P->rate[i] = end_rate(&m->bodies[i], P, i);
     clock_now(m, P->W.in.h, 1);
     const solved_part Q = solution_with(m, &A->again, end_rates(m, P));
-    find_kept(m, before, &Q, P->W.in.h, A->hold.kept);
-    return not_(held_unbooked(m, A->hold.kept, true));
+    find_kept(m, before, &Q, P->W.in.h, A->touch.hold.kept);
+    return not_(held_unbooked(m, A->touch.hold.kept, true));
 }
 
 /// Makes the step of size h from `before` once more in one way, 0 .. ladder_ways() - 1, and factors its Jacobian. Returns where
@@ -206,11 +133,13 @@ KERNEL mask ladder_prepare(const lane_model *m, const ctn_batch_config *cfg, rea
         if (way == 0) return alpha_prepare(m, cfg, before, after, A);
         begin_at_rest(m, before, all);  // as position_step() has it
         if (m->ncontact) return touching_part(m, cfg, h, false, before, after, tau, A);
-    } else if (stages_of(cfg) == 1 && m->ncontact) return touching_prepare(m, cfg, h, false, before, after, tau, A);
+    } else if (stages_of(cfg) == 1 && (m->ncontact || m->npair))
+        return touching_prepare(m, cfg, h, false, before, after, tau, L, &A->one, &A->touch);
     else if (stages_of(cfg) == 1) {  // the state tells the whole step
         for (int k = 0; k < m->nv; k++) A->v_bar[k] = h * after->rate[k];
         A->one.W.turn.mode = way;  // beyond the first, with what spins braked
-        return solves_step(cfg, position_prepare(m, h, before, after->q, A->v_bar, tau, &A->one));
+        const mask solved = solves_step(cfg, position_prepare(m, h, before, after->q, A->v_bar, after->bond, tau, &A->one));
+        return joins(m) ? both(solved, A->one.factored) : solved;
     }
     start_from(before, tau, W);
     find_placements(m, before->q, W->start);
@@ -235,7 +164,7 @@ KERNEL mask ladder_prepare(const lane_model *m, const ctn_batch_config *cfg, rea
     if (m->ncontact) return touching_part(m, cfg, h, false, before, after, tau, A);
     enter_rung(m, NULL, false, before, L);
     const mask ok = solve_part(m, cfg, before, all, L, &count);
-    position_prepare(m, h, before, L->one.x, L->one.u, tau, &A->one);
+    position_prepare(m, h, before, L->one.x, L->one.u, L->one.W.between.force, tau, &A->one);
     keep_chord(m, before, A);
     return both(ok, same_numbers(A->chord.q, after->q, m->nq));
 }
@@ -246,6 +175,8 @@ FN void clear_bar(const lane_model *m, const state_bar *bar)
     for (int k = 0; k < masses_of(m); k++) bar->V[k] = zero_rate();
     for (int k = 0; k < m->nbent; k++) bar->slip[k] = zero3();
     for (int k = 0; k < m->ncontact; k++) bar->press[k] = rset(0);
+    for (int k = 0; k < m->nv && m->npair; k++) bar->gain[k] = rset(0);
+    for (int k = 0; k < m->nslot; k++) bar->pair_slip[k] = zero3(), bar->pair_press[k] = rset(0);
     if (!bar->A) return;  // of alpha that begins anew, too: what it carries is found from q and V
     for (int k = 0; k < m->nv; k++) bar->a[k] = bar->b[k] = rset(0);
     for (int k = 0; k < masses_of(m); k++) bar->A[k] = bar->B[k] = zero_rate();
@@ -261,6 +192,8 @@ KERNEL void projection_pullback(const lane_model *m, const position_state *befor
     clear_bar(m, before_bar);
     for (int k = 0; k < m->nbent; k++) before_bar->slip[k] = after_bar->slip[k];
     for (int k = 0; k < m->ncontact; k++) before_bar->press[k] = after_bar->press[k];
+    for (int k = 0; k < m->nslot; k++)
+        before_bar->pair_slip[k] = after_bar->pair_slip[k], before_bar->pair_press[k] = after_bar->pair_press[k];
     motion_start_pullback(m, after->q, after->rate, after_bar, A, q_bar, v_bar);
     position_output_pullback(m, before, q_bar, v_bar, A, before_bar);
 }
@@ -306,43 +239,6 @@ KERNEL void fresh_pullback(const lane_model *m, ladder_adjoint *A, const state_b
     }
 }
 
-/// The gradients that A->one has left by normal forces and planes of friction go on through the solve that has found these.
-KERNEL void correction_step_pullback(const lane_model *m, ladder_adjoint *A, const state_bar *before_bar, real *tau_bar)
-{
-    const contact_bars *by = &A->one.bars;
-    position_adjoint *lead = &A->lead;
-    const real zero = rset(0);
-    for (int k = 0; k < m->nv; k++) lead->b[k] = zero;
-    lead->bars.slip = before_bar->slip, lead->bars.lag = before_bar->press;
-    for (int k = 0; k < m->ncontact; k++) before_bar->press[k] = zero;
-    for (int k = 0; k < m->ncontact && m->nsurface; k++) lead->bars.face[k] = zero3();
-    correction_pullback(m, &lead->W, by, &lead->bars, &lead->P, lead->b, before_bar->q);
-    solve_pullback(m, lead, A->lead_V, before_bar, tau_bar);
-    for (int k = 0; k < masses_of(m); k++) before_bar->V[k] = columns_add_scaled(before_bar->V[k], A->lead_V[k], rset(1));
-    start_face_pullback(m, &lead->W, lead->bars.face, &lead->P, before_bar->q);
-}
-
-/// After touching_prepare(): as position_pullback().
-KERNEL void touching_pullback(const lane_model *m, ladder_adjoint *A, const position_state *start, const state_bar *after,
-                              const state_bar *before, real *tau_bar)
-{
-    position_adjoint *one = &A->one;
-    clock_now(m, one->W.in.h, 1);
-    position_begin_pullback(m, one, after, before);
-    one->bars.slip = before->slip;
-    clear_contact_bars(m, &one->bars);
-    step_bent_pullback(m, one, after->z, before->q);
-    contact_memory_pullback(m, &one->W, after->slip, after->press, &one->P, &one->bars, one->b, before->q);
-    hold_pullback(m, one, &A->hold, after, before, tau_bar);
-    step_wound_pullback(m, one, A->hold.wound, before->q, NULL);
-    leave_frames_pullback(m, &one->W, A->hold.V, NULL, NULL, one->seen, &one->P, one->b);
-    way_pullback(m, one, A->hold.V, A->hold.rate, one->W.in.inv_h, before->q);
-    solve_pullback(m, one, before->V, before, tau_bar);
-    correction_step_pullback(m, A, before, tau_bar);
-    enter_frames_pullback(m, &one->W, start, one->seen, &one->P, before);
-    hold_start_pullback(m, &A->hold, start->V, start->rate, before);
-}
-
 /// A step of one stage whose rates were projected: q' and the velocities nearest to the chords, from which the state then starts
 /// anew.
 KERNEL void projected_pullback(const lane_model *m, ladder_adjoint *A, const position_state *before, const position_state *after,
@@ -351,7 +247,7 @@ KERNEL void projected_pullback(const lane_model *m, ladder_adjoint *A, const pos
     projection_pullback(m, &A->chord, after, after_bar, &A->projection, A->q_bar, A->v_bar, &A->chord_bar);
     for (int k = 0; k < m->nwound; k++) A->chord_bar.wound[k] = after_bar->wound[k];
     for (int k = 0; k < m->nv && m->rubs; k++) A->chord_bar.z[k] = after_bar->z[k];
-    if (m->ncontact) touching_pullback(m, A, before, &A->chord_bar, before_bar, tau_bar);
+    if (m->ncontact) touching_pullback(m, &A->again, &A->one, &A->touch, before, &A->chord_bar, before_bar, tau_bar);
     else position_pullback(m, &A->one, before, &A->chord_bar, before_bar, tau_bar);
 }
 
@@ -363,8 +259,8 @@ KERNEL void ladder_pullback(const lane_model *m, ladder_adjoint *A, const positi
     clear_seen(m, &A->one.W, A->one.seen);
     if (A->by_alpha) {
         if (m->ncontact)
-            alpha_touching_pullback(m, &A->again.part.rule, before, &A->again.end, after->slip, &A->one, &A->lead, &A->hold,
-                                    &A->alpha, after_bar, before_bar, tau_bar);
+            alpha_touching_pullback(m, &A->again.part.rule, before, &A->again.end, after->slip, &A->one, &A->touch.lead[0],
+                                    &A->touch.hold, &A->alpha, after_bar, before_bar, tau_bar);
         else alpha_pullback(m, &A->again.part.rule, before, after->V, &A->one, &A->alpha, after_bar, before_bar, tau_bar);
         clock_now(m, A->again.part.rule.h, 0), hold_wound(m, before->wound);
         begin_pullback(m, before, &A->again.id, &A->again.loads, &A->alpha, before_bar, tau_bar);
@@ -383,14 +279,15 @@ KERNEL void ladder_pullback(const lane_model *m, ladder_adjoint *A, const positi
         state_bar held = *after_bar;
         stage_begin_pullback(m, &A->more, after_bar);
         if (m->ncontact) {
-            stage_hold_pullback(m, &A->more, &A->hold, after_bar, &bar);
-            hold_start_pullback(m, &A->hold, before->V, before->rate, before_bar);
-            held.V = A->hold.V, held.v = A->hold.rate;
+            stage_hold_pullback(m, &A->more, &A->touch.hold, after_bar, &bar);
+            hold_start_pullback(m, &A->touch.hold, before->V, before->rate, before_bar);
+            held.V = A->touch.hold.V, held.v = A->touch.hold.rate;
         }
         stage_pullback(m, &A->more, &held, &bar);
     } else {
         if (A->projected) projected_pullback(m, A, before, after, after_bar, before_bar, tau_bar);
-        else if (m->ncontact) touching_pullback(m, A, before, after_bar, before_bar, tau_bar);
+        else if (m->ncontact || m->npair)
+            touching_pullback(m, &A->again, &A->one, &A->touch, before, after_bar, before_bar, tau_bar);
         else position_pullback(m, &A->one, before, after_bar, before_bar, tau_bar);
         for (int k = 0; k < m->nv && old; k++) before_bar->old_rate[k] = after_bar->old_rate[k];
         for (int k = 0; k < masses_of(m) && old; k++) before_bar->old[k] = after_bar->old[k];

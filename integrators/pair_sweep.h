@@ -66,7 +66,7 @@ KERNEL real overlap_at(const lane_model *m, const touch_pair *p, const pair_pose
     if (!any_of(may_meet(m, p, P, P, o))) return depth;
     if (parted_by_planes(a) && parted_by_planes(b) && b->kind != CORE_SEGMENT) {
         const core_plane s = plane_between(a, b, P);
-        return any_of(lt(s.apart, round)) ? larger(depth, round - apart_at(a, b, P, &s)) : depth;
+        return any_of(lt(s.apart, round)) ? larger(depth, round - apart_at(a, b, P, &s, NULL)) : depth;
     }
     near_touches now;
     find_near(m, p, P, o, &now);

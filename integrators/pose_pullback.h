@@ -20,7 +20,8 @@
 /// q and the momenta in v. Position-based ones: v stands for the joint rates, and V for the four columns of each body that has
 /// mass, in the order of the bodies; collocation of order > 2: the same of the rates since the old point; alpha: columns of
 /// accelerations A and B, and a and b of the joints. All: integral terms of motors, how far joints with friction are bent, and
-/// contact points, and the normal forces of these. Layout and size come from it.
+/// contact points, and the normal forces of these; of links that touch each other what rates have changed by, from which the next
+/// step's first guess is, and the same of what pairs remember. Layout and size come from it.
 ///
 ///     part(member, type, count)       count: how many of them; 0: the member is NULL
 #define BAR_PARTS(part)                                                                                                          \
@@ -28,7 +29,8 @@
         part(old_rate, real, carries_old(cfg) ? m->nv : 0) part(old, rate_pose, carries_old(cfg) ? masses_of(m) : 0)             \
             part(A, rate_pose, is_alpha(cfg) ? masses_of(m) : 0) part(B, rate_pose, is_alpha(cfg) ? masses_of(m) : 0)            \
                 part(a, real, is_alpha(cfg) ? m->nv : 0) part(b, real, is_alpha(cfg) ? m->nv : 0) part(wound, real, m->nwound)   \
-                    part(z, real, m->rubs ? m->nv : 0) part(slip, vec3, m->nbent) part(press, real, m->ncontact)
+                    part(z, real, m->rubs ? m->nv : 0) part(slip, vec3, m->nbent) part(press, real, m->ncontact)                 \
+                        part(gain, real, m->npair ? m->nv : 0) part(pair_slip, vec3, m->nslot) part(pair_press, real, m->nslot)
 
 typedef struct {
 #define MEMBER(member, type, count) type *member;

@@ -16,10 +16,12 @@
 #include "forces/joint_elements.h"
 #include "forces/joint_friction.h"
 #include "dynamics/tree_factor.h"
+#include "integrators/between_adjoint.h"
 #include "integrators/contact_adjoint.h"
 #include "integrators/frame_adjoint.h"
 #include "integrators/joint_terms.h"
 #include "integrators/motor_map.h"
+#include "integrators/pair_adjoint.h"
 #include "integrators/collocation.h"
 #include "integrators/position_step.h"
 #include "integrators/pose_pullback.h"
@@ -35,6 +37,8 @@ typedef struct {
     seen_bar *seen;       // [nbody] in models with frames
     real *x, *u, *y, *b;  // x [nq], others [nv]
     contact_bars bars;    // what the last pullback has left of contact points
+    pair_bars touch;      // and of links that touch each other, the same for all solves of a step
+    mask factored;        // of models where something acts between bodies: where the matrix has an inverse
 } position_adjoint;
 
 /// Factors the Newton matrix of A->W at its iterate. Returns the residual there.
@@ -42,8 +46,13 @@ KERNEL real position_factor(const lane_model *m, position_adjoint *A)
 {
     solve *W = &A->W;
     evaluate(m, W);
+    if (joins(m)) evaluate_between(m, W);
     if (m->ncontact) add_terrain_bends(m, W);
-    const real most = residual(m, W);
+    real most = residual(m, W);
+    if (joins(m)) {
+        A->factored = factor_between(m, W), most = residual_between(m, W, most);
+        return m->nrow ? larger(most, W->between.c) : most;
+    }
     if (m->skew) {
         one_stage_of(m, W, &A->whole);
         stage_factor(m, &A->whole, &A->skew);
@@ -62,12 +71,13 @@ KERNEL real position_factor(const lane_model *m, position_adjoint *A)
     return most;
 }
 
-/// Factors the Newton matrix at the end x of the step of size h from `before`, by the increments u of joints that are not balls.
-/// Returns the residual there.
+/// Factors the Newton matrix at the end x of the step of size h from `before`, by the increments u of joints that are not balls,
+/// with the forces f [nrow] of equations. Returns the residual there.
 KERNEL real position_prepare(const lane_model *m, real h, const position_state *before, const real *x, const real *u,
-                             const real *tau, position_adjoint *A)
+                             const real *f, const real *tau, position_adjoint *A)
 {
     solve *W = &A->W;
+    for (int e = 0; e < m->nrow; e++) W->between.force[e] = f[e];
     start_from(before, tau, W);
     find_placements(m, before->q, W->start);
     W->in.x = A->x, W->in.u = A->u;
@@ -264,7 +274,8 @@ KERNEL void aim_pullback(const lane_model *m, position_adjoint *A, real momentum
                          real *slack_bar, real *tau_bar)
 {
     const solve *W = &A->W;
-    if (m->skew) stage_solve_transposed(m, &A->whole, &A->skew, A->b, A->y);
+    if (joins(m)) solve_between(m, &A->W, A->b, A->y);
+    else if (m->skew) stage_solve_transposed(m, &A->whole, &A->skew, A->b, A->y);
     else tree_solve(m, &A->F, A->b, A->y);
     joint_twists(m, W->now, A->y, A->P.motion);
     motion_pullback(m, A, momentum, V_bar, q_bar, rate_bar, slack_bar, tau_bar);
@@ -273,6 +284,8 @@ KERNEL void aim_pullback(const lane_model *m, position_adjoint *A, real momentum
     if (m->nload) arcs_pullback(m, W, &A->P, A->seen);
     if (m->nload) add_drag_rows(m, W->now, W->start, W->held, W->in.drag, false, &A->P, q_bar);
     if (m->ncontact) add_contact_rows(m, W, &A->P, &A->bars, q_bar);
+    if (m->npair) add_touch_rows(m, W, &A->P, &A->touch, q_bar);
+    if (m->nbond) add_bond_rows(m, W, A->y, &A->P, q_bar);
 }
 
 /// The share of h by which a servo of velocity has its target in its integral term's own at the end of a solve.

@@ -183,13 +183,14 @@ FN void guess_part(const lane_model *m, const position_state *S, ladder_work *P,
 }
 
 /// What acts between bodies begins at the first guess in the lanes `where`, or where pairs first touch on the way there, if they would
-/// go through each other.
-KERNEL void guess_between(const lane_model *m, const position_state *S, position_work *P, mask where)
+/// go through each other: these lanes are returned.
+KERNEL mask guess_between(const lane_model *m, const position_state *S, position_work *P, mask where)
 {
+    mask passes = none_of();
     place_bodies(m, &P->W);
     if (m->npair) {
         const real share = share_before_passing(m, &P->W, where, false);
-        const mask passes = lt(share, rset(1));
+        passes = lt(share, rset(1));
         if (any_of(passes)) {
             rest_at(m, S->q, passes, P->x, P->u, P->base, P->base_u);
             move_iterate(m, P, share, passes);
@@ -197,6 +198,7 @@ KERNEL void guess_between(const lane_model *m, const position_state *S, position
         }
     }
     begin_between(m, &P->W, where);
+    return passes;
 }
 
 /// After alpha has failed, its rates may be off by whole turns: order 2 begins at rest. Wheels that roll would slide then.

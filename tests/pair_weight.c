@@ -2,6 +2,8 @@
 /// they overlap, and where faces lie on each other they are all there.
 #include "tests/two_shapes.h"
 
+#include "contact/weight_slope.h"
+
 #include "tests/suite.h"
 
 #define SEED 20261129
@@ -178,8 +180,8 @@ START_TEST(elements_know_how_deep_cores_overlap)
         if (parted < -radii) continue;
         shallow++, little += least > parted / 2, silent += least > 0;
     }
-    printf("pair_weight: cores %d and %d: %d overlap, %d by edges; %d little, of which %d are told less than half, %d nothing\n", (int)k[0],
-           (int)k[1], deep, by_lines, shallow, little, silent);
+    printf("pair_weight: cores %d and %d: %d overlap, %d by edges; %d little, of which %d are told less than half, %d nothing\n",
+           (int)k[0], (int)k[1], deep, by_lines, shallow, little, silent);
     ck_assert_int_ge(by_lines, 400);
     ck_assert_int_ge(shallow, 100);
     ck_assert_int_le(little * 25, shallow);
@@ -302,6 +304,81 @@ START_TEST(near_elements_are_all_that_are_near)
 }
 END_TEST
 
+/// How much element e counts where the body of a has moved by the share h of (w, v); *apart: how far cores are apart there.
+static double weight_after(const two_shapes *p, int e, twist m, double h, double *apart)
+{
+    two_shapes q = *p;
+    q.Ra = mmul(turned(scale(m.w, h)), p->Ra), q.ab = add_scaled(p->ab, m.v, h);
+    const pair_pose P = pose_of(&q);
+    const core_plane s = plane_between(&q.a, &q.b, &P);
+    const element_counts c = counts_of(&q.a, &q.b);
+    *apart = c.on_b > c.lines ? apart_at(&q.a, &q.b, &P, &s, NULL) : s.apart;
+    return weight_of_element(&q.a, &q.b, e, &P, *apart);
+}
+
+/// A difference of order 4; *kink: by how much one of order 2 to either side differs.
+static double slope_of(const double x[5], double h, double *kink)
+{
+    const double before = (3 * x[2] - 4 * x[1] + x[0]) / (2 * h), after = (-3 * x[2] + 4 * x[3] - x[4]) / (2 * h);
+    *kink = fabs(after - before);
+    return (8 * (x[3] - x[1]) - (x[4] - x[0])) / (12 * h);
+}
+
+/// Weights that are in part, and how far cores are apart, go with the motion of a as their slopes say, and with that of b as those of
+/// the other.
+START_TEST(weights_have_slopes)
+{
+    static const core_kind of[][2] = {
+        {CORE_BOX, CORE_BOX},          {CORE_SEGMENT, CORE_BOX},       {CORE_HULL, CORE_HULL},
+        {CORE_BOX, CORE_HULL},         {CORE_SEGMENT, CORE_HULL},      {CORE_BOX, CORE_CYLINDER},
+        {CORE_BOX, CORE_ELLIPSOID},    {CORE_CYLINDER, CORE_HULL},     {CORE_ELLIPSOID, CORE_HULL},
+        {CORE_SEGMENT, CORE_CYLINDER}, {CORE_CYLINDER, CORE_CYLINDER}, {CORE_CYLINDER, CORE_ELLIPSOID}};
+    rng r = {SEED + 7};
+    int lines = 0, rounds = 0, parted = 0, kinks = 0;
+    double worst = 0;
+    for (int i = 0; i < 24000; i++) {
+        const core_kind *const kind = of[i % (int)(sizeof of / sizeof *of)];
+        const two_shapes p = random_pair(&r, kind[0], kind[1], i % 2 ? 1 : 0.6);
+        const pair_pose P = pose_of(&p);
+        const int first = counts_of(&p.a, &p.b).lines, more = elements_of(&p.a, &p.b) - first;
+        const twist m = {random_vector(&r, 1), random_vector(&r, 1)};
+        const double h = 1e-6;
+        double weight[5], apart[5], kink, w = 0;
+        int e = first;
+        for (int tries = 0; tries < 60 && more && !(w > 1e-6 && w < 1 - 1e-6); tries++)
+            e = first + rng_below(&r, more), w = weight_after(&p, e, m, 0, apart);
+        for (int k = 0; k < 5; k++) weight[k] = weight_after(&p, e, m, (k - 2) * h, &apart[k]);
+        const apart_with_slope A = apart_and_slope(&p.a, &p.b, &P);
+        const double by_apart = dot(A.slope.n, m.w) + dot(A.slope.f, m.v), told = slope_of(apart, h, &kink);
+        ck_assert_double_eq_tol(A.apart, apart[2], 1e-12);
+        if (kink < 1e-4) {
+            parted++;
+            ck_assert_msg(fabs(by_apart - told) < 1e-7, "cores %d and %d: %g, not %g", (int)kind[0], (int)kind[1], by_apart,
+                          told);
+        } else kinks++;
+        if (!(w > 1e-6 && w < 1 - 1e-6)) continue;
+        const wrench g = weight_slope(&p.a, &p.b, e, &P), o = slope_of_other(g, P.ab);
+        const double by = dot(g.n, m.w) + dot(g.f, m.v), is = slope_of(weight, h, &kink), size = 1 + fabs(is);
+        // a common motion about the origin of a's body changes nothing
+        const vec3 way = sub(m.v, cross(m.w, P.ab));
+        ck_assert_double_le(fabs(by + dot(o.n, m.w) + dot(o.f, way)), 1e-9 * size);
+        if (kink > 1e-2 * size) {
+            kinks++;
+            continue;
+        }
+        *(element_at(&p.a, &p.b, e).kind == ELEMENT_LINES ? &lines : &rounds) += 1;
+        worst = fmax(worst, fabs(by - is) / size);
+        ck_assert_msg(fabs(by - is) < 1e-5 * size, "cores %d and %d, element %d of weight %g: %g, not %g", (int)kind[0],
+                      (int)kind[1], e, w, by, is);
+    }
+    printf("pair_weight: slopes of %d lines, %d rounds, off by %.1e; %d of distances; %d kinks\n", lines, rounds, worst, parted,
+           kinks);
+    ck_assert_int_ge(lines, 1000);
+    ck_assert_int_ge(rounds, 200);
+    ck_assert_int_le(kinks, 200);
+}
+END_TEST
+
 static Suite *pair_weight_suite(void)
 {
     Suite *const s = suite_create("pair_weight");
@@ -309,6 +386,7 @@ static Suite *pair_weight_suite(void)
     tcase_add_loop_test(t, elements_know_the_distance, 0, KINDS);
     tcase_add_loop_test(t, elements_know_how_deep_cores_overlap, 0, KINDS);
     tcase_add_loop_test(t, boxes_stand_on_edges_that_cross, 0, 2);
+    tcase_add_test(t, weights_have_slopes);
     tcase_add_test(t, near_elements_are_all_that_are_near);
     tcase_add_test(t, round_shapes_roll_on_faces);
     tcase_add_test(t, cylinders_do_not_touch_from_afar);

@@ -111,7 +111,7 @@ static double cores_apart(const two_shapes *p)
 {
     const pair_pose P = pose_of(p);
     const core_plane s = plane_between(&p->a, &p->b, &P);
-    return apart_at(&p->a, &p->b, &P, &s);
+    return apart_at(&p->a, &p->b, &P, &s, NULL);
 }
 
 #endif

@@ -92,10 +92,15 @@ static bool loads_have_mass(const ctn_model *m, ctn_error *err)
     return true;
 }
 
+static bool is_order2(const ctn_batch_config *cfg)
+{
+    return (cfg->method == CTN_COLLOCATION && cfg->order == 2) || (cfg->method == CTN_RADAU && cfg->stages == 1);
+}
+
 /// Of steps that touch there are derivatives by order 2, alpha and radau.
 static bool touching_steps(const ctn_model *m, const ctn_batch_config *cfg, ctn_error *err)
 {
-    const bool order2 = (cfg->method == CTN_COLLOCATION && cfg->order == 2) || (cfg->method == CTN_RADAU && cfg->stages == 1);
+    const bool order2 = is_order2(cfg);
     if (m->published) {
         fail(err, CTN_UNAVAILABLE, "contact: law: as-published has no derivatives in this version; take friction of Coulomb");
         return false;
@@ -156,9 +161,10 @@ ctn_status tape_check(const ctn_model *model, const ctn_batch_config *cfg, int s
                         "motors[%d]: the integral term (ki) of a motor on a ball has no derivatives in this version; take kp and kd "
                         "alone",
                         k);
-    if (config_between(model))
-        return fail(err, CTN_UNAVAILABLE, "%s: there are no derivatives of steps with them in this version; take finite differences",
-                    config_between(model));
+    if (config_between(model) && !is_order2(cfg))
+        return fail(err, CTN_UNAVAILABLE,
+                    "method: %s has no derivatives of steps with %s in this version; take collocation of order 2, or radau of 1 stage",
+                    ctn_method_name(cfg->method), config_between(model));
     if (model->ncontact && !touching_steps(model, cfg, err)) return CTN_UNAVAILABLE;
     if (cfg->method == CTN_ALPHA && !loads_have_mass(model, err)) return CTN_UNAVAILABLE;
     if (steps < 1) return fail(err, CTN_BAD_ARGUMENT, "steps: expected 1 or more, found %d", steps);
@@ -476,6 +482,11 @@ static const char *not_booked(const ctn_model *m, const ctn_batch_config *cfg)
 
 static ctn_status lost_way(const ctn_tape *tape, int p, ctn_error *err)
 {
+    if (tape->model->npair)
+        return fail(err, CTN_UNAVAILABLE,
+                    "step %d: it has no derivative: links land in it faster than its first guess may lead, it had too many solves, or "
+                    "its solution was not found again: take a smaller dt",
+                    tape->parts[p].step);
     const char *const other = not_booked(tape->model, &tape->cfg);
     if (other)
         return fail(err, CTN_UNAVAILABLE,

@@ -110,20 +110,43 @@ static position_adjoint layout_position_adjoint(const lane_model *m, arena *a)
     return w;
 }
 
+/// Nothing of models without pairs.
+static pair_bars layout_pair_bars(const lane_model *m, arena *a)
+{
+    const size_t n = (size_t)touch_capacity(m);
+    pair_bars w;
+    real **const numbers[] = {&w.weight, &w.before, &w.lag};
+    for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) *numbers[k] = TAKE(a, n, real);
+    vec3 **const vectors[] = {&w.z, &w.n, &w.ma, &w.mb};
+    for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++) *vectors[k] = TAKE(a, n, vec3);
+    return w;
+}
+
+static touching_adjoint layout_touching(const lane_model *m, position_adjoint *one, arena *a)
+{
+    const size_t n = (size_t)m->nbody, nv = (size_t)m->nv;
+    touching_adjoint w = {0};
+    one->touch = layout_pair_bars(m, a);
+    w.leads = m->npair ? MOST_LEADS : 1, w.V = TAKE(a, n, rate_pose);
+    for (int k = 0; k < w.leads; k++) {
+        w.lead[k] = layout_position_adjoint(m, a);
+        w.lead[k].seen = w.lead[k].bars.seen = one->seen;  // all solves see the same
+        w.lead[k].touch = one->touch;
+    }
+    w.guess_x = TAKE(a, m->npair ? (size_t)m->nq : 0, real), w.guess_u = TAKE(a, m->npair ? nv : 0, real);
+    w.hold.kept = TAKE(a, n, kept_motion), w.hold.c = TAKE(a, n, real);
+    w.hold.V = TAKE(a, n, rate_pose), w.hold.rate = TAKE(a, nv, real);
+    w.hold.wound = TAKE(a, (size_t)m->nwound, real);
+    w.hold.slip = TAKE(a, (size_t)m->nbent, vec3);
+    return w;
+}
+
 static ladder_adjoint layout_ladder(const lane_model *m, const ctn_batch_config *cfg, velocity_adjoint ve, arena *a)
 {
     const size_t nv = (size_t)m->nv;
     ladder_adjoint w = {0};
     w.one = layout_position_adjoint(m, a);
-    if (m->ncontact) {
-        const size_t n = (size_t)m->nbody;
-        w.lead = layout_position_adjoint(m, a), w.lead_V = TAKE(a, n, rate_pose);
-        w.lead.seen = w.lead.bars.seen = w.one.seen;  // both solves see the same
-        w.hold.kept = TAKE(a, n, kept_motion), w.hold.c = TAKE(a, n, real);
-        w.hold.V = TAKE(a, n, rate_pose), w.hold.rate = TAKE(a, nv, real);
-        w.hold.wound = TAKE(a, (size_t)m->nwound, real);
-        w.hold.slip = TAKE(a, (size_t)m->nbent, vec3);
-    }
+    if (m->ncontact || m->npair) w.touch = layout_touching(m, &w.one, a);
     real **const vectors[] = {&w.q_bar, &w.v_bar, &w.tau_bar};
     for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++) *vectors[k] = TAKE(a, nv, real);
     w.again = layout_work(m, cfg, a).po;

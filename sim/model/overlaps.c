@@ -49,7 +49,7 @@ static double overlap(const ctn_model *m, const touch_pair *o, const double *R, 
     if (dot(P.a, P.a) > (s->bound + t->bound) * (s->bound + t->bound)) return 0;
     const bool flat = has_flat_sides(s) && has_flat_sides(t) && faces_of_core(s) + faces_of_core(t);
     const core_plane plane = plane_between(s, t, &P);
-    const double apart = flat ? apart_at(s, t, &P, &plane) : 1;
+    const double apart = flat ? apart_at(s, t, &P, &plane, NULL) : 1;
     if (apart < 0) return s->radius + t->radius - apart;
     int element[ROOM];
     double weight[ROOM], deepest = 0;

@@ -1,0 +1,85 @@
+/// The adjoint of what acts between bodies in a step of order 2. (docs/theory.md 4.14)
+///
+/// The solution x and the forces f of equations have r(x, f; start) = 0 and c(x) - C f = 0, so that with the matrix of the Newton
+/// step, which is symmetric,
+///
+///     [H J'; J -C] [y; z] = [x_bar; 0],      every other bar -= (dr/d.)'y
+///
+/// as c is of the end of the step alone. H has all curvature: forces of equations times the second derivatives of c among it.
+/// What is added to it for the merit, rho J'J, adds rho J'C z: nothing, where C = 0, and where it is not, nothing is added.
+#ifndef CATENA_BETWEEN_ADJOINT_H
+#define CATENA_BETWEEN_ADJOINT_H
+
+#include "dynamics/lane_model.h"
+#include "dynamics/spatial.h"
+#include "integrators/between_step.h"
+#include "integrators/bond_terms.h"
+#include "integrators/collocation.h"
+#include "integrators/joint_matrix.h"
+#include "integrators/pose_pullback.h"
+
+/// Factors the matrix of the step at the solution in W, after residual(). Returns where it has an inverse.
+KERNEL mask factor_between(const lane_model *m, solve *W)
+{
+    between_work *const B = &W->between;
+    matrix_of_step(m, W, none_of());
+    for (int k = 0; k < B->touches; k++)
+        B->touch[k].stiffness = B->touch[k].normal.stiffness, B->touch[k].slides = B->touch[k].rub;
+    inner_matrix(m, W);
+    return matrix_factor(m, &B->M, rset(1) / (m->mass * W->in.k2), false);
+}
+
+/// y [nv] of the above for the gradient b [nv] by x. What pivots of equations have besides makes equations yield by up to a
+/// millionth: that is solved for once more.
+KERNEL void solve_between(const lane_model *m, solve *W, const real *b_, real *y)
+{
+    between_work *const B = &W->between;
+    real *const x = B->step, *const more = B->g;
+    for (int e = 0; e < m->nrow; e++) x[e] = rset(0);
+    for (int i = 0; i < m->nbody; i++)
+        for (int k = 0; k < m->bodies[i].nv; k++) x[body_start(m, i) + k] = b_[m->bodies[i].vadr + k];
+    matrix_solve(m, &B->M, x);
+    for (int k = 0; k < m->nrow; k++) more[k] = B->M.yields[k] * x[k];
+    for (int k = m->nrow; k < matrix_size(m); k++) more[k] = rset(0);
+    if (m->nrow) matrix_solve(m, &B->M, more);
+    for (int i = 0; i < m->nbody; i++)
+        for (int k = 0; k < m->bodies[i].nv; k++) y[m->bodies[i].vadr + k] = x[body_start(m, i) + k] + more[body_start(m, i) + k];
+}
+
+FN void add_load_at(pose_work *A, int i, vec3 arm, vec3 f)
+{
+    if (i >= 0) A->load[i] = wrench_add(A->load[i], force_at(arm, f));
+}
+
+/// What dampers of springs and tendons give for the virtual motion y [nv], with A->motion, by how long they were at the start:
+/// added to q_bar [nv].
+KERNEL void add_bond_rows(const lane_model *m, const solve *W, const real *y, pose_work *A, real *q_bar)
+{
+    for (int i = 0; i < m->nbody; i++) A->load[i] = wrench_zero();
+    for (int k = 0; k < m->nbond; k++) {
+        const model_bond *const o = &m->bonds[k];
+        if (o->rows || !(o->damping > 0)) continue;
+        const real c = rset(o->damping) * W->in.drag;
+        if (o->kind == BOND_TENDON) {
+            real rate = rset(0);
+            for (int j = o->joint; j < o->joint + o->joints; j++)
+                rate = fmadd(rset(m->bond_joints[j].share), y[m->bodies[m->bond_joints[j].body].vadr], rate);
+            for (int j = o->joint; j < o->joint + o->joints; j++) {
+                real *const to = &q_bar[m->bodies[m->bond_joints[j].body].vadr];
+                *to = fmadd(rset(m->bond_joints[j].share) * c, rate, *to);
+            }
+            continue;
+        }
+        const bond_spring s = bond_spring_now(m, W, o);
+        const bond_ends was = ends_of(W, o, begun_at(W, o->a), begun_at(W, o->b));
+        const real length = root(dot(was.x, was.x));
+        const vec3 way = scale(was.x, rset(1) / sel(gt(length, rset(0)), length, rset(1)));
+        const vec3 ya = o->a < 0 ? zero3() : moved_point(A->motion[o->a], s.ends.ra),
+                   yb = o->b < 0 ? zero3() : moved_point(A->motion[o->b], s.ends.rb);
+        const vec3 f = scale(way, c * dot(s.n, sub(ya, yb)));
+        add_load_at(A, o->a, was.ra, f), add_load_at(A, o->b, was.rb, opposite(f));
+    }
+    add_joint_rows(m, W->start, A->load, q_bar);
+}
+
+#endif
