@@ -513,6 +513,17 @@ START_TEST(refused)
         ck_assert_msg(strstr(err.message, no[k].says), "%s", err.message);
         ctn_model_free(m);
     }
+    // dampers between links go by the ground's depth
+    ctn_error err = {0};
+    ctn_model *const m = model_of_case(&pair_cases[PAIR_CASES - 1]);
+    run_of f = open_run(m, config_of(0.01), 2, 1);
+    const ctn_parameter depth = {.kind = CTN_GROUND_DEPTH}, friction = {.kind = CTN_GROUND_FRICTION};
+    double *const dq = numbers(3 * f.nv), g = 0;
+    ck_assert_int_eq(ctn_tape_run(f.tape, f.q, f.v, NULL, &err), CTN_OK);
+    ck_assert_int_eq(ctn_tape_parameter_gradient(f.tape, dq, NULL, &depth, 1, &g, &err), CTN_UNAVAILABLE);
+    ck_assert_msg(strstr(err.message, "no gradients by ground_depth where links touch each other"), "%s", err.message);
+    ck_assert_msg(ctn_tape_parameter_gradient(f.tape, dq, NULL, &friction, 1, &g, &err) == CTN_OK, "%s", err.message);
+    free(dq), close_run(&f), ctn_model_free(m);
 }
 END_TEST
 
