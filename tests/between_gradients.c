@@ -304,7 +304,7 @@ static ctn_batch_config config_of(double dt)
 }
 
 /// first: of the seeds, less 1.
-static void check_case(const bond_case *c, uint64_t first, int seeds, int steps, double most)
+static tally check_case(const bond_case *c, ctn_batch_config cfg, uint64_t first, int seeds, int steps, double most)
 {
     tally t = {0};
     FOR_SEEDS(trial, (uint64_t)seeds)
@@ -312,31 +312,49 @@ static void check_case(const bond_case *c, uint64_t first, int seeds, int steps,
         const uint64_t seed = getenv("CTN_SEED") ? trial : trial + first;
         rng r = {seed * 7 + 3};
         ctn_model *const m = model_of_case(c);
-        run_of f = open_run(m, config_of(c->dt), steps, seed);
+        run_of f = open_run(m, cfg, steps, seed);
         for (size_t k = 0; k < f.nv; k++) f.v[k] += c->fast * rng_uniform(&r, -1, 1);
         for (size_t k = 0; k < f.nv * (size_t)f.steps; k++) f.tau[k] = rng_uniform(&r, -0.3, 0.3);
         check_run(&f, seed, c->name, most, &t);
-        count_touches(&f, config_of(c->dt), &t);
+        count_touches(&f, cfg, &t);
         close_run(&f);
         ctn_model_free(m);
     }
     printf("%s: %ld compared, worst %.3g; %ld at kinks; %ld steps in parts; %d runs refused; %ld places stick, %ld slide\n",
            c->name, t.all.compared, t.all.worst, t.all.kinks, t.fallbacks, t.refused, t.sticks, t.slides);
-    if (getenv("CTN_SEED")) return;
+    if (getenv("CTN_SEED")) return t;
     ck_assert_int_ge(t.all.compared, 2 * seeds);
     ck_assert_int_le(t.refused, 2);
+    return t;
 }
 
-START_TEST(bonds) { check_case(&bond_cases[_i], 0, 3, 20, 3e-8); }
+static void check_on(const bond_case *c, uint64_t first, int seeds, int steps, double most)
+{
+    check_case(c, config_of(c->dt), first, seeds, steps, most);
+}
+
+START_TEST(bonds) { check_on(&bond_cases[_i], 0, 3, 20, 3e-8); }
 END_TEST
 
-START_TEST(pairs) { check_case(&pair_cases[_i], 0, 8, 6, 2e-8); }
+START_TEST(pairs) { check_on(&pair_cases[_i], 0, 8, 6, 2e-8); }
+END_TEST
+
+/// Large steps, few iterations: steps that are halved, with rates made those of a rigid motion in between.
+START_TEST(halved_steps)
+{
+    static const bond_case *const of[] = {&bond_cases[1], &bond_cases[2], &meeting_cases[0], &meeting_cases[1]};
+    const bond_case *const c = of[_i];
+    ctn_batch_config cfg = config_of(_i < 2 ? 0.1 : 0.02);
+    cfg.max_iterations = _i < 2 ? 9 : 5;
+    const tally t = check_case(c, cfg, 0, 8, 6, 1e-7);
+    if (!getenv("CTN_SEED")) ck_assert_int_gt(t.fallbacks, 0);
+}
 END_TEST
 
 START_TEST(meetings)
 {
     static const uint64_t first[] = {5, 5, 45, 33};  // with what counts in part where it was foreseen, or was brought up
-    check_case(&meeting_cases[_i % 2], first[_i], 8, 6, 2e-8);
+    check_on(&meeting_cases[_i % 2], first[_i], 8, 6, 2e-8);
 }
 END_TEST
 
@@ -495,6 +513,17 @@ START_TEST(refused)
         ck_assert_msg(strstr(err.message, no[k].says), "%s", err.message);
         ctn_model_free(m);
     }
+    // dampers between links go by the ground's depth
+    ctn_error err = {0};
+    ctn_model *const m = model_of_case(&pair_cases[PAIR_CASES - 1]);
+    run_of f = open_run(m, config_of(0.01), 2, 1);
+    const ctn_parameter depth = {.kind = CTN_GROUND_DEPTH}, friction = {.kind = CTN_GROUND_FRICTION};
+    double *const dq = numbers(3 * f.nv), g = 0;
+    ck_assert_int_eq(ctn_tape_run(f.tape, f.q, f.v, NULL, &err), CTN_OK);
+    ck_assert_int_eq(ctn_tape_parameter_gradient(f.tape, dq, NULL, &depth, 1, &g, &err), CTN_UNAVAILABLE);
+    ck_assert_msg(strstr(err.message, "no gradients by ground_depth where links touch each other"), "%s", err.message);
+    ck_assert_msg(ctn_tape_parameter_gradient(f.tape, dq, NULL, &friction, 1, &g, &err) == CTN_OK, "%s", err.message);
+    free(dq), close_run(&f), ctn_model_free(m);
 }
 END_TEST
 
@@ -505,6 +534,7 @@ int main(void)
     tcase_set_timeout(t, 300);
     tcase_add_loop_test(t, bonds, 0, BOND_CASES);
     tcase_add_loop_test(t, pairs, 0, PAIR_CASES);
+    tcase_add_loop_test(t, halved_steps, 0, 4);
     tcase_add_loop_test(t, meetings, 0, 4);
     tcase_add_loop_test(t, jacobians, 0, BOND_CASES + PAIR_CASES);
     tcase_add_loop_test(t, same_bits, 0, BOND_CASES + PAIR_CASES);

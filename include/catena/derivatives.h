@@ -25,11 +25,12 @@ extern "C" {
 typedef struct ctn_tape ctn_tape;
 
 /// Space for a run of `steps` >= 1 steps of one world; `model` must outlive it. cfg: as for a batch, with worlds 1; the scalar
-/// engine is used, whose bits are those of every other. `parallel`: where a batch would go along the links (links, both, or auto
-/// that comes to that) the run and its gradients do, with collocation of order 2, alpha and radau of one stage, of models without
-/// springs and forces on links, in the lanes of `engine`; else steps are those of worlds. NULL on error: CTN_UNAVAILABLE for
-/// steps that choose their size (dt: auto), integral terms of motors on balls, contact by other methods than collocation of order 2,
-/// alpha and radau (docs/derivatives.md has what they know of it), and for alpha with springs, forces or contact points on a link
+/// engine is used, whose bits are those of every other. `parallel`: where a batch would go along the links (links, both, or
+/// auto that comes to that) the run and its gradients do, with collocation of order 2, alpha and radau of one stage, of models
+/// without springs and forces on links, in the lanes of `engine`; else steps are those of worlds. NULL on error:
+/// CTN_UNAVAILABLE for steps that choose their size (dt: auto), integral terms of motors on balls, contact by other methods
+/// than collocation of order 2, alpha and radau (docs/derivatives.md has what they know of it), loops, springs between links
+/// and links that touch each other by others than order 2, and for alpha with springs, forces or contact points on a link
 /// without mass. Runs begin at the time 0: targets that move are those of then. One thread at a time may use it.
 CTN_API ctn_tape *ctn_tape_create(const ctn_model *model, const ctn_batch_config *cfg, int steps, ctn_error *err);
 CTN_API void ctn_tape_free(ctn_tape *tape);  // NULL is allowed
@@ -73,9 +74,10 @@ CTN_API ctn_status ctn_tape_target_gradient(ctn_tape *tape, const double *dq, co
                                             double *grad_tau, double *grad_u, ctn_error *err);
 
 /// The same by parameters of the model, each the same in the whole run: into grad [count]. list [count]: CTN_GROUND_FRICTION,
-/// CTN_GROUND_DEPTH (with it the damper's relaxation, where that is critical) and CTN_CONTACT_FRICTION, as a batch would take them
-/// by world; of a link with several frictions it is that by all of them together. CTN_BAD_ARGUMENT for those that the model does
-/// not have, CTN_UNAVAILABLE for other kinds. grad is left as it was unless this returns CTN_OK.
+/// CTN_GROUND_DEPTH (with it the damper's relaxation, where that is critical) and CTN_CONTACT_FRICTION, as a batch would take
+/// them by world; of a link with several frictions it is that by all of them together. CTN_BAD_ARGUMENT for those that the
+/// model does not have, CTN_UNAVAILABLE for other kinds, and for CTN_GROUND_DEPTH where links touch each other. grad is left as
+/// it was unless this returns CTN_OK.
 CTN_API ctn_status ctn_tape_parameter_gradient(ctn_tape *tape, const double *dq, const double *dv, const ctn_parameter *list,
                                                int count, double *grad, ctn_error *err);
 
