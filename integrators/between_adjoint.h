@@ -25,6 +25,7 @@ KERNEL mask factor_between(const lane_model *m, solve *W)
     matrix_of_step(m, W, none_of());
     for (int k = 0; k < B->touches; k++)
         B->touch[k].stiffness = B->touch[k].normal.stiffness, B->touch[k].slides = B->touch[k].rub;
+    B->fixeds = 0;  // H has what touches the ground as it is at the solution
     inner_matrix(m, W);
     return matrix_factor(m, &B->M, rset(1) / (m->mass * W->in.k2), false);
 }
