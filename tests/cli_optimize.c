@@ -192,6 +192,36 @@ START_TEST(many_numbers)
 }
 END_TEST
 
+/// A linkage whose loop is closed, and driven at its crank: its rocker goes where it is to be.
+START_TEST(plans_for_a_loop)
+{
+    enter_scratch();
+    spit(
+        "scene.yaml",
+        "catena: 1\ndefaults: {joint: {type: revolute, axis: [0, -1, 0]}, density: 2000}\nlinks:\n"
+        "  - {name: crank, position: [0, 0, 0.5], joint: {q0: 2.2}, shapes: [{type: capsule, from: [0, 0, 0], to: [0.2, 0, 0], "
+        "radius: 0.02}]}\n"
+        "  - {name: rod, parent: crank, position: [0.2, 0, 0], joint: {q0: -1.8792025567767237}, shapes: [{type: capsule, from: "
+        "[0, 0, "
+        "0], to: [0.5, 0, 0], radius: 0.015}]}\n"
+        "  - {name: rocker, position: [0.5, 0, 0.5], joint: {q0: 1.992336156794888}, shapes: [{type: capsule, from: [0, 0, 0], "
+        "to: "
+        "[0.35, 0, 0], radius: 0.02}]}\n"
+        "loops: [{type: hinge, a: rod, b: rocker, at: [0.5, 0, 0], at_b: [0.35, 0, 0], axis: [0, 1, 0]}]\n"
+        "motors: [{joint: crank, type: torque, effort: 5}]\nintegrator: {method: collocation, order: 2, dt: 0.002}\nduration: 1\n"
+        "optimize:\n  knot: 0.02\n  iterations: 8\n  guess: 1\n  cost:\n"
+        "    - {term: posture, joints: [rocker], end: 100, weight: 0.1, target: 1.8}\n"
+        "    - {term: velocity, end: 10, weight: 0.01}\n    - {term: control, weight: 0.01}\n");
+    outcome o = catena("optimize", "scene.yaml", "--out", "found.yaml", "--threads", "1");
+    ck_assert_msg(o.status == 0 && !*o.err, "%s%s", o.out, o.err);
+    const double planned = number_after(o.out, "cost          "), played = number_after(o.out, "planned, ");
+    ck_assert_msg(fabs(played - planned) < 0.01 * planned, "planned %g, played %g", planned, played);
+    ck_assert_msg(number_after(o.out, "over time, ") < 0.02, "%s", o.out);  // of the rocker at the end: 0.02 rad
+    outcome_free(&o);
+    leave_scratch();
+}
+END_TEST
+
 static const struct {
     const char *text, *says;
 } bad[] = {
@@ -310,6 +340,7 @@ int main(void)
     tcase_add_test(c, goes_by_what_was_told);
     tcase_add_test(c, within_bounds);
     tcase_add_test(c, many_numbers);
+    tcase_add_test(c, plans_for_a_loop);
     tcase_add_loop_test(c, refused, 0, BAD);
     tcase_add_test(c, as_documented);
     suite_add_tcase(s, c);
