@@ -8,6 +8,7 @@
 #include <string.h>
 
 static const double RHO_LEAST = 0.01, RHO_MOST = 1e7;
+static const double AT_END = 1e-2;  // a gradient from which on rho may be 0: what regularises for good makes the end slow
 static const double NEAR = 0.1, NEARER = 0.1;  // gradients from which on second derivatives count, and count again
 static const double ROUNDING = 1e-14;          // of a cost: what an iteration expects to gain is not seen in it any more
 
@@ -255,7 +256,7 @@ static void rho_down(ilqr *s)
 {
     s->delta = fmin(s->delta / 1.25, 1 / 1.25);
     const double rho = s->state.rho * s->delta;
-    s->state.rho = rho >= RHO_LEAST ? rho : s->cfg.second ? 0 : RHO_LEAST;
+    s->state.rho = rho >= RHO_LEAST ? rho : s->cfg.second || s->state.gradient < AT_END ? 0 : RHO_LEAST;
 }
 
 /// What the old trajectory is judged by, as the new ones are.

@@ -353,7 +353,7 @@ START_TEST(shifted)
     ck_assert(!memcmp(ilqr_states(s), x0, sizeof x0));
     double away = 0;  // in the middle of the horizon
     for (size_t i = 0; i < nx; i++) away = fmax(away, fabs(ilqr_states(s)[N / 2 * nx + i] - X[(N / 2 + 2) * nx + i]));
-    ck_assert_msg(away < 0.02, "%g away", away);
+    ck_assert_msg(away < 0.03, "%g away", away);
     const double before = ilqr_get_state(s).cost;
     for (int k = 0; k < 3; k++) iterate(s);
     ck_assert_msg(ilqr_get_state(s).cost < before, "%g, before %g", ilqr_get_state(s).cost, before);
