@@ -534,6 +534,8 @@ KERNEL mask between_direction(const lane_model *m, solve *W, mask need, mask *dr
             }
         }
         matrix_solve(m, M, B->step);
+        // lanes that are done may have a matrix without a minimum by now, and a step that is no number
+        for (int k = 0; k < n; k++) B->step[k] = sel(busy, B->step[k], o);
         motions_of(m, W, B->step, B->V);
         rates_of_touches(m, B), rates_of_fixed(m, B);
         matrix_times(m, M, B->step, B->M.x);
