@@ -2,6 +2,7 @@
 
 #include "dynamics/lane_scalar.h"
 #include "forces/signals.h"
+#include "sim/base/quaternion.h"
 #include "sim/base/status.h"
 #include "sim/model/model.h"
 
@@ -76,21 +77,13 @@ static void slerp(const scene_cost *x, double time, double q[4])
     for (int i = 0; i < 4; i++) q[i] /= sqrt(length);
 }
 
-/// The turn by a rotation vector.
-static void turn_by(const double e[3], double q[4])
-{
-    const double angle = sqrt(e[0] * e[0] + e[1] * e[1] + e[2] * e[2]), half = angle > 0 ? sin(angle / 2) / angle : 0.5;
-    q[0] = cos(angle / 2);
-    for (int i = 0; i < 3; i++) q[1 + i] = half * e[i];
-}
-
 /// What term k says, t->given, of postures and velocities joint by joint, into its row.
 static void fill_row(const cost_targets *t, int k, double *row)
 {
     const scene_cost *const x = &t->list.term[k];
     const double *given = t->given;
     if (x->term == COST_ORIENTATION && x->ntarget == 3) {
-        turn_by(given, row);
+        quaternion_of_turn(given, row);
         return;
     }
     if (x->term != COST_POSTURE && x->term != COST_VELOCITY) {

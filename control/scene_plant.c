@@ -8,6 +8,7 @@
 #include "sim/base/memory.h"
 #include "sim/base/status.h"
 #include "sim/batch/tapes_play.h"
+#include "sim/engine/engine.h"
 
 #include <catena/motors.h>
 #include <catena/tapes.h>
@@ -166,6 +167,18 @@ static int knots_of(scene_plant *s, double duration, double dt, ctn_error *err)
     return (int)rint(knots);
 }
 
+/// As many threads as are asked for, or as there is work at a time for: lanes full of knots or points, blocks on the way back.
+static int threads_of(const scene_plant *s, const ctn_batch_config *cfg)
+{
+    const int knots = s->bare.knots, points = s->bare.most, worlds = knots > points ? knots : points;
+    const ctn_engine *const engine = engine_find(cfg->engine, worlds, NULL);
+    const int asked = cfg->threads ? cfg->threads : pool_cpus(), lanes = engine ? engine->lanes : 1,
+              blocks = (worlds + lanes - 1) / lanes,
+              back = s->scene->optimize.backward < knots ? s->scene->optimize.backward : knots,
+              jobs = blocks > back ? blocks : back;
+    return asked < jobs ? asked : jobs;
+}
+
 /// Whether there is memory for all knots: for what tapes take of each, and for what those keep of it who steer (control/ilqr.h,
 /// of as many trajectories as there are points; samples keep less). Tapes of some knots tell, before those of all are opened.
 static bool fits(const scene_plant *s, const ctn_batch_config *cfg, int points, ctn_error *err)
@@ -238,7 +251,7 @@ scene_plant *scene_plant_open(const ctn_scene *scene, const ctn_model *model, co
                       .cost_derivatives = cost_derivatives,
                       .add = add,
                       .difference = difference};
-    const int asked = cfg->threads ? cfg->threads : pool_cpus(), threads = asked < knots ? asked : knots;
+    const int threads = threads_of(s, cfg);
     s->bare.threads = pool_create(threads);
     if (!s->bare.threads)
         return scene_plant_close(s), fail(err, CTN_NO_MEMORY, "not enough memory, or threads: %d", threads), NULL;

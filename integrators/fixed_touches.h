@@ -38,7 +38,6 @@ KERNEL mask find_fixed(const lane_model *m, solve *W)
     for (int k = 0; k < m->nload && !m->published; k++) {
         const lane_point_load *s = &m->loads[k];
         if (passes_over(W->watch, &k) || !(s->flags & LOAD_TOUCHES)) continue;
-        s = &m->loads[k];
         const touch c = contact_at(m, W, k);
         const real lag = W->lag[s->contact];
         const mask looks = either(gt(lag, o), lt(c.gap, o));

@@ -5,6 +5,7 @@
 #include "control/scene_plant.h"
 #include "control/trajectory.h"
 #include "tests/suite.h"
+#include "tests/text_model.h"
 
 #include <catena/catena.h>
 #include <check.h>
@@ -12,22 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static ctn_scene *parse(const char *text)
-{
-    ctn_error err;
-    ctn_scene *const scene = ctn_scene_parse(text, strlen(text), "rates", &err);
-    ck_assert_msg(scene != NULL, "%s\n%s", err.message, text);
-    return scene;
-}
-
-static ctn_model *compile(const ctn_scene *scene)
-{
-    ctn_error err;
-    ctn_model *const model = ctn_model_create(scene, &err);
-    ck_assert_msg(model != NULL, "%s", err.message);
-    return model;
-}
 
 /// Iterations until it is over.
 static trajectory *found(const ctn_scene *scene, const ctn_model *model, double duration)
@@ -97,8 +82,8 @@ START_TEST(dense_optimum)
              "%soptimize:\n  tolerance: 1e-11\n  iterations: 300\n  backward: %d\n  forward: %d\n%s"
              "    - {term: control_rate, weight: %g, target: %g}\n",
              RAIL, _i % 2 ? 4 : 1, _i / 2 ? 5 : 1, COSTS, WEIGHT, RATE);
-    ctn_scene *const scene = parse(text);
-    ctn_model *const model = compile(scene);
+    ctn_scene *const scene = parsed_scene(text);
+    ctn_model *const model = model_of_scene(scene);
     trajectory *const t = found(scene, model, 2);
     double U[N];
     solve_dense(WEIGHT, U);
@@ -128,8 +113,8 @@ START_TEST(limited)
     snprintf(text, sizeof text,
              "%soptimize:\n  tolerance: 1e-9\n  limit_tolerance: 1e-8\n%s  limits: [{term: control_rate, within: [%g, %g]}]\n",
              RAIL, COSTS, lo, hi);
-    ctn_scene *const scene = parse(text);
-    ctn_model *const model = compile(scene);
+    ctn_scene *const scene = parsed_scene(text);
+    ctn_model *const model = model_of_scene(scene);
     trajectory *const t = found(scene, model, 2);
     const double *const U = ilqr_controls(trajectory_solver(t));
     int rows, low = 0, high = 0;
@@ -164,8 +149,8 @@ START_TEST(smooth)
                                              "    - {term: control_rate, weight: 0.1, from: 0.1, to: 1.4}\n"};
     double U[2][N], cost[2];
     for (int way = 0; way < 2; way++) {
-        ctn_scene *const scene = parse(texts[way]);
-        ctn_model *const model = compile(scene);
+        ctn_scene *const scene = parsed_scene(texts[way]);
+        ctn_model *const model = model_of_scene(scene);
         trajectory *const t = found(scene, model, 2);
         memcpy(U[way], ilqr_controls(trajectory_solver(t)), sizeof U[way]), cost[way] = trajectory_state(t).cost;
         ck_assert_int_lt(trajectory_state(t).iteration, 20);  // with second derivatives
@@ -197,8 +182,8 @@ static const char *const balls[] = {
 START_TEST(differences)
 {
     ctn_error err;
-    ctn_scene *const scene = parse(balls[_i]);
-    ctn_model *const model = compile(scene);
+    ctn_scene *const scene = parsed_scene(balls[_i]);
+    ctn_model *const model = model_of_scene(scene);
     const ctn_batch_config cfg = ctn_scene_config(scene);
     scene_plant *const s = scene_plant_open(scene, model, &cfg, 0.2, 4, &err);
     ck_assert_msg(s != NULL, "%s", err.message);
@@ -256,8 +241,8 @@ END_TEST
 START_TEST(same_bits)
 {
     static const char *const engines[] = {"scalar", NULL, NULL};
-    ctn_scene *const scene = parse(balls[_i]);
-    ctn_model *const model = compile(scene);
+    ctn_scene *const scene = parsed_scene(balls[_i]);
+    ctn_model *const model = model_of_scene(scene);
     double first[4 * NU] = {0}, gains[4 * NU * NU] = {0};
     for (int run = 0; run < 3; run++) {
         ctn_error err;
@@ -308,10 +293,10 @@ static void own_derivatives(void *context, int count, const int *knot, const dou
 START_TEST(with_own_cost)
 {
     ctn_error err;
-    ctn_scene *const scene =
-        parse(RAIL "optimize:\n  tolerance: 1e-11\n  cost:\n    - {term: velocity, weight: 0.1, end: 1}\n"
-                   "    - {term: control, weight: 0.05, target: 0.4}\n    - {term: control_rate, weight: 0.02, target: 0.3}\n");
-    ctn_model *const model = compile(scene);
+    ctn_scene *const scene = parsed_scene(
+        RAIL "optimize:\n  tolerance: 1e-11\n  cost:\n    - {term: velocity, weight: 0.1, end: 1}\n"
+             "    - {term: control, weight: 0.05, target: 0.4}\n    - {term: control_rate, weight: 0.02, target: 0.3}\n");
+    ctn_model *const model = model_of_scene(scene);
     const ctn_batch_config cfg = ctn_scene_config(scene);
     const ctn_optimize_cost own = {own_cost, own_derivatives, NULL};
     ctn_optimize *const o = ctn_optimize_create(scene, model, &cfg, 2, &own, &err);
@@ -335,9 +320,9 @@ START_TEST(followed)
 {
     ctn_error err;
     ctn_scene *const scene =
-        parse(RAIL "optimize:\n  iterations: 100\n  limit_tolerance: 1e-6\n" COSTS
-                   "  limits: [{term: control_rate, within: [-2, 1.5]}]\n  mpc: {horizon: 1, iterations: 2}\n");
-    ctn_model *const model = compile(scene);
+        parsed_scene(RAIL "optimize:\n  iterations: 100\n  limit_tolerance: 1e-6\n" COSTS
+                          "  limits: [{term: control_rate, within: [-2, 1.5]}]\n  mpc: {horizon: 1, iterations: 2}\n");
+    ctn_model *const model = model_of_scene(scene);
     ctn_batch_config cfg = ctn_scene_config(scene);
     mpc *const m = mpc_open(scene, model, &cfg, &scene->optimize.mpc, 0, &err);
     ck_assert_msg(m != NULL, "%s", err.message);

@@ -4,6 +4,7 @@
 #include "control/scene_plant.h"
 #include "control/trajectory.h"
 #include "tests/suite.h"
+#include "tests/text_model.h"
 
 #include <catena/catena.h>
 #include <check.h>
@@ -11,22 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static ctn_scene *parse(const char *text)
-{
-    ctn_error err;
-    ctn_scene *const scene = ctn_scene_parse(text, strlen(text), "limits", &err);
-    ck_assert_msg(scene != NULL, "%s\n%s", err.message, text);
-    return scene;
-}
-
-static ctn_model *compile(const ctn_scene *scene)
-{
-    ctn_error err;
-    ctn_model *const model = ctn_model_create(scene, &err);
-    ck_assert_msg(model != NULL, "%s", err.message);
-    return model;
-}
 
 // ---- a mass on a rail, whose force is looked for: v' = v + h u, q' = q + h v'
 
@@ -78,8 +63,8 @@ START_TEST(rail_is_optimal)
     ctn_error err;
     char text[3000];
     snprintf(text, sizeof text, "%s%s", RAIL, rails[_i].text);
-    ctn_scene *const scene = parse(text);
-    ctn_model *const model = compile(scene);
+    ctn_scene *const scene = parsed_scene(text);
+    ctn_model *const model = model_of_scene(scene);
     const ctn_batch_config cfg = ctn_scene_config(scene);
     trajectory *const t = trajectory_open(scene, model, &cfg, 2, NULL, &err);
     ck_assert_msg(t != NULL, "%s", err.message);
@@ -173,8 +158,8 @@ typedef struct {
 static tree open_tree(void)
 {
     ctn_error err;
-    tree t = {.scene = parse(TREE)};
-    t.model = compile(t.scene);
+    tree t = {.scene = parsed_scene(TREE)};
+    t.model = model_of_scene(t.scene);
     const ctn_batch_config cfg = ctn_scene_config(t.scene);
     t.plant = scene_plant_open(t.scene, t.model, &cfg, 0.3, 4, &err);
     ck_assert_msg(t.plant != NULL, "%s", err.message);
@@ -261,8 +246,8 @@ START_TEST(bounds_move_on)
     ctn_error err;
     char text[3000];
     snprintf(text, sizeof text, "%s%s", RAIL, said);
-    ctn_scene *const scene = parse(text);
-    ctn_model *const model = compile(scene);
+    ctn_scene *const scene = parsed_scene(text);
+    ctn_model *const model = model_of_scene(scene);
     const ctn_batch_config cfg = ctn_scene_config(scene);
     scene_plant *const s = scene_plant_open(scene, model, &cfg, KNOTS * h, 4, &err);
     limits *const l = limits_open(scene, model, KNOTS, h, &err);
@@ -367,8 +352,8 @@ START_TEST(same_bits)
         ctn_error err;
         char text[3000];
         snprintf(text, sizeof text, "%s%s", RAIL, rails[3].text);
-        ctn_scene *const scene = parse(text);
-        ctn_model *const model = compile(scene);
+        ctn_scene *const scene = parsed_scene(text);
+        ctn_model *const model = model_of_scene(scene);
         ctn_batch_config cfg = ctn_scene_config(scene);
         cfg.engine = engines[run], cfg.threads = 1 + run % 2;
         trajectory *const t = trajectory_open(scene, model, &cfg, 2, NULL, &err);

@@ -6,13 +6,26 @@
 #include <math.h>
 #include <string.h>
 
-ctn_model *model_of(const char *text)
+ctn_scene *parsed_scene(const char *text)
 {
     ctn_error err = {0};
-    ctn_scene *scene = ctn_scene_parse(text, strlen(text), "text.yaml", &err);
-    ck_assert_msg(scene != NULL, "%s", err.message);
-    ctn_model *m = ctn_model_create(scene, &err);
+    ctn_scene *const scene = ctn_scene_parse(text, strlen(text), "text.yaml", &err);
+    ck_assert_msg(scene != NULL, "%s\n%s", err.message, text);
+    return scene;
+}
+
+ctn_model *model_of_scene(const ctn_scene *scene)
+{
+    ctn_error err = {0};
+    ctn_model *const m = ctn_model_create(scene, &err);
     ck_assert_msg(m != NULL, "%s", err.message);
+    return m;
+}
+
+ctn_model *model_of(const char *text)
+{
+    ctn_scene *const scene = parsed_scene(text);
+    ctn_model *const m = model_of_scene(scene);
     ctn_scene_free(scene);
     return m;
 }

@@ -4,6 +4,12 @@
 
 #include <catena/catena.h>
 
+/// The scene that a text says. Fails the test, with the scene's error, if there is none. Free with ctn_scene_free().
+ctn_scene *parsed_scene(const char *text);
+
+/// Its model. Fails the test likewise. Free with ctn_model_free().
+ctn_model *model_of_scene(const ctn_scene *scene);
+
 /// The model of a scene. Fails the test, with the scene's error, if there is none. Free with ctn_model_free().
 ctn_model *model_of(const char *text);
 

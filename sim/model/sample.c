@@ -1,6 +1,7 @@
 /// Random initial states, joint forces and parameters.
 #include "dynamics/model.h"
 #include "sim/base/parameter_kinds.h"
+#include "sim/base/quaternion.h"
 #include "sim/base/random.h"
 #include "sim/scene/scene.h"
 
@@ -75,13 +76,9 @@ static bool draw_joint(const ctn_scene *scene, const ctn_link *link, int l, cons
 /// q <- q exp(d/2): turned by d in body axes.
 static void turn(double *q, const double *d)
 {
-    const double angle = sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
-    const double s = angle > 0 ? sin(angle / 2) / angle : 0.5, w = cos(angle / 2), x = s * d[0], y = s * d[1], z = s * d[2];
-    const double p[4] = {q[0], q[1], q[2], q[3]};
-    q[0] = p[0] * w - p[1] * x - p[2] * y - p[3] * z;
-    q[1] = p[0] * x + p[1] * w + p[2] * z - p[3] * y;
-    q[2] = p[0] * y - p[1] * z + p[2] * w + p[3] * x;
-    q[3] = p[0] * z + p[1] * y - p[2] * x + p[3] * w;
+    double by[4];
+    quaternion_of_turn(d, by);
+    quaternion_product(q, by, q);
 }
 
 /// Joints that follow others are where these have been drawn to be; one may follow another that follows.

@@ -6,6 +6,7 @@
 #define CATENA_SIM_SCENE_READER_H
 
 #include "sim/base/name_table.h"
+#include "sim/base/quaternion.h"
 #include "sim/scene/scene.h"
 #include "sim/scene/scene_yaml.h"
 #include "sim/scene/shape_measure.h"
@@ -217,7 +218,6 @@ bool read_keys(source *s, const node *n, const char *what, const key *keys, int 
 double norm(const double *x, int n);
 bool normalise(double *x, int n);  // scales x [n] to length 1; false: it is too short
 void quaternion_from_euler(const double euler[3], double q[4]);  // of Rz(euler[2]) Ry(euler[1]) Rx(euler[0])
-void quaternion_product(const double a[4], const double b[4], double q[4]);
 void rotate(const double q[4], const double x[3], double y[3]);  // y = R(q) x; y may be x
 
 // ---- joints: scene_joint.c

@@ -244,15 +244,6 @@ bool read_rotation(source *s, const node *rotation, const node *euler, double q[
     return true;
 }
 
-void quaternion_product(const double a[4], const double b[4], double q[4])
-{
-    const double w = a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3];
-    const double x = a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2];
-    const double y = a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1];
-    const double z = a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0];
-    q[0] = w, q[1] = x, q[2] = y, q[3] = z;
-}
-
 /// x + 2 w (u x x) + 2 u x (u x x) with q = (w, u)
 void rotate(const double q[4], const double x[3], double y[3])
 {
