@@ -535,17 +535,18 @@ static const struct {
     {"{method: variational}", "motors: [{joint: b, type: velocity, kd: 1}]\n", "2:22", "integrator.method",
      "variational takes `motors` without kd"},
     {"{method: rk4, parallel: links}", "ground: true\n", "2:37", "integrator.parallel", "links takes no `ground` by rk4"},
+    {NULL, "fluid: {drag: {law: as-published, coefficient: 0.1}}\n", "1:1", "integrator.method", "radau takes no `drag` of"},
     {"{dt: 1e-9}", "sensors: [{name: s, type: position, link: a, delay: 0.1}]\n", NULL, NULL,
      "sensor 's': its `delay` of 0.1 s is 100000000 steps"}};
 
 START_TEST(check_refuses_what_run_refuses)
 {
     char text[900], expected[300];
-    snprintf(
-        text, sizeof text,
-        "catena: 1\nintegrator: %s\nlinks:\n  - {name: a, joint: free, density: 500, shapes: [{type: sphere, radius: 0.1}]}\n"
-        "  - {name: b, parent: a, joint: revolute, density: 500, shapes: [{type: sphere, radius: 0.1}]}\n%s",
-        refusals[_i].integrator, refusals[_i].rest);
+    snprintf(text, sizeof text,
+             "catena: 1\n%s%s\nlinks:\n  - {name: a, joint: free, density: 500, shapes: [{type: sphere, radius: 0.1}]}\n"
+             "  - {name: b, parent: a, joint: revolute, density: 500, shapes: [{type: sphere, radius: 0.1}]}\n%s",
+             refusals[_i].integrator ? "integrator: " : "", refusals[_i].integrator ? refusals[_i].integrator : "",
+             refusals[_i].rest);
     spit("refused.yaml", text);
     outcome run = catena("run", "refused.yaml", "--steps", "1"), check = catena("check", "refused.yaml");
     ck_assert_int_eq(run.status, 2);

@@ -534,7 +534,7 @@ struct ctn_scene {
     double gravity[3];
     double duration;          // s, negative: not given
     ctn_batch_config config;  // the `integrator:` section over the defaults
-    scene_place settings[SETTINGS];  // where it says them, or where it starts; line 0: there is none
+    scene_place settings[SETTINGS];  // where it says them, or where `integrator` or the scene starts; line 0: no file
     scene_link *links;
     int nlink, nq, nv;
     scene_load *loads;  // springs first

@@ -239,10 +239,11 @@ static bool check_version(source *s, const node *root)
 }
 
 /// What only the scene itself decides; in an included file it is checked and has no effect.
-static bool read_settings(source *s, const node *const *v)
+static bool read_settings(source *s, const node *root, const node *const *v)
 {
     ctn_scene unused = {.config = ctn_batch_config_default()}, *const scene = s->includer ? &unused : s->r->scene;
     if (s->includer) reset_contact(&unused.contact);
+    for (int k = 0; k < SETTINGS; k++) scene->settings[k] = (scene_place){root->line, root->column};  // until `integrator` says
     const char *name;
     bool ok = true;
     if (v[TOP_NAME]) {
@@ -302,7 +303,7 @@ bool read_source(source *s, const char *text, size_t length)
     s->layout_known = root;
     const int errors = s->r->errors.count;
     if (!root || !check_version(s, root) || !read_keys(s, root, "a scene", top_keys, TOP_KEYS, v)) return false;
-    bool ok = read_settings(s, v);
+    bool ok = read_settings(s, root, v);
     s->r->motors = s->r->motors || v[TOP_MOTORS];
     if (v[TOP_DEFAULTS]) ok = read_link_defaults(s, v[TOP_DEFAULTS]) && ok;
     if (v[TOP_INCLUDE]) ok = read_include(s, v[TOP_INCLUDE], NULL) && ok;
