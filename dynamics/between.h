@@ -11,6 +11,8 @@
 #ifndef CATENA_BETWEEN_H
 #define CATENA_BETWEEN_H
 
+#include <stdbool.h>
+
 enum { PAIR_SLOTS = 16 };
 
 typedef enum core_kind { CORE_POINT, CORE_SEGMENT, CORE_BOX, CORE_CYLINDER, CORE_ELLIPSOID, CORE_HULL } core_kind;
@@ -72,5 +74,12 @@ typedef struct model_bond {
     int joint, joints;            // BOND_TENDON: of the model's bond_joints
     double range[2];              // m, of the length of a tendon; infinite: none
 } model_bond;
+
+/// Columns of the matrix of a step (integrators/joint_matrix.h) that are eliminated one after the other: the degrees of freedom of a
+/// body, or the equations of a bond.
+typedef struct matrix_node {
+    int start, width;
+    bool equations;
+} matrix_node;
 
 #endif

@@ -77,6 +77,18 @@ FN mask is_whole(real a) { return a == OF_REAL(nearbyint)(a); }
 FN real lane_load(const double *p) { return (real)*p; }
 FN void lane_store(double *p, real a) { *p = a; }
 
+#if defined __AVX2__ && defined __FMA__ && !defined CATENA_FLOAT
+/// Four numbers that follow each other in one world, as the lanes of other engines are four worlds: integrators/joint_matrix.h.
+#include <immintrin.h>
+#define FOUR_NUMBERS
+typedef __m256d four_numbers;
+FN four_numbers four_load(const real *p) { return _mm256_loadu_pd(p); }
+FN void four_store(real *p, four_numbers a) { _mm256_storeu_pd(p, a); }
+FN four_numbers four_of(real a) { return _mm256_set1_pd(a); }
+FN four_numbers four_fmadd(four_numbers a, four_numbers b, four_numbers c) { return _mm256_fmadd_pd(a, b, c); }
+FN four_numbers four_fnmadd(four_numbers a, four_numbers b, four_numbers c) { return _mm256_fnmadd_pd(a, b, c); }
+#endif
+
 /// dst [n] from the rows of LANES worlds, and back into the first `count` of them.
 FN void lane_gather(real *dst, const double *const *row, int n)
 {

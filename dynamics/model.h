@@ -351,6 +351,10 @@ struct ctn_model {
     double *touch_numbers;      // [ntouch_number], of touch_shapes
     size_t ntouch_number;
     int ntouch_shape, npair, nbond, nbond_joint;
+    matrix_node *matrix_nodes;  // [nmatrix_node], likewise; sim/model/matrix_order.c. NULL: nothing acts between bodies
+    int *body_nodes, *body_columns;  // [nbody] which one is a body's, and where that begins
+    int *bond_nodes;            // [nbond] likewise; -1: it has no equations
+    int nmatrix_node;
     int nslot, nrow;            // what the state has of them: memories of friction, and multipliers
     int nmet;                   // links of which recordings tell what other links do to them: all, or none
     fluid_stream stream;

@@ -36,12 +36,12 @@ KERNEL void solve_between(const lane_model *m, solve *W, const real *b_, real *y
 {
     between_work *const B = &W->between;
     real *const x = B->step, *const more = B->g;
-    for (int e = 0; e < m->nrow; e++) x[e] = rset(0);
+    for (int c = 0; c < matrix_size(m); c++) x[c] = more[c] = rset(0);
     for (int i = 0; i < m->nbody; i++)
         for (int k = 0; k < m->bodies[i].nv; k++) x[body_start(m, i) + k] = b_[m->bodies[i].vadr + k];
     matrix_solve(m, &B->M, x);
-    for (int k = 0; k < m->nrow; k++) more[k] = B->M.yields[k] * x[k];
-    for (int k = m->nrow; k < matrix_size(m); k++) more[k] = rset(0);
+    for (int k = 0; k < m->nbond; k++)
+        for (int c = bond_start(m, k); c < bond_start(m, k) + m->bonds[k].rows; c++) more[c] = B->M.yields[c] * x[c];
     if (m->nrow) matrix_solve(m, &B->M, more);
     for (int i = 0; i < m->nbody; i++)
         for (int k = 0; k < m->bodies[i].nv; k++) y[m->bodies[i].vadr + k] = x[body_start(m, i) + k] + more[body_start(m, i) + k];

@@ -199,16 +199,26 @@ FN void reach_both(const lane_model *m, joint_matrix *M, int a, int b)
     begin_row(m, M);
     row_reaches(m, M, a), row_reaches(m, M, b);
 }
-FN void reach_bond(const lane_model *m, joint_matrix *M, const model_bond *o, int equation)
+/// The first body that a bond of one line moves at one of its ends: a joint whose centre is that end turns without it.
+FN int moved_by_line(const lane_model *m, const model_bond *o, int body, const double *at)
 {
+    if (body < 0 || (o->kind != BOND_DISTANCE && o->kind != BOND_SPRING)) return body;
+    const lane_body *b = &m->bodies[body];
+    if (b->kind != JOINT_BALL && b->kind != JOINT_REVOLUTE) return body;
+    if (at[0] != 0 || at[1] != 0 || at[2] != 0) return body;
+    return b->flags & BODY_ROOT ? -1 : b->parent;
+}
+FN void reach_bond(const lane_model *m, joint_matrix *M, int k, bool equations)
+{
+    const model_bond *const o = &m->bonds[k];
     begin_row(m, M);
-    if (equation >= 0) set_bit(M->path, equation);
+    if (equations && o->rows) set_bit(M->path, m->bond_nodes[k]);
     if (o->kind == BOND_COUPLING) {
-        set_bit(M->path, m->nrow + o->follower);
-        if (o->leader >= 0) set_bit(M->path, m->nrow + o->leader);
+        set_bit(M->path, m->body_nodes[o->follower]);
+        if (o->leader >= 0) set_bit(M->path, m->body_nodes[o->leader]);
     } else if (o->kind == BOND_TENDON) {
-        for (int k = o->joint; k < o->joint + o->joints; k++) set_bit(M->path, m->nrow + m->bond_joints[k].body);
-    } else row_reaches(m, M, o->a), row_reaches(m, M, o->b);
+        for (int i = o->joint; i < o->joint + o->joints; i++) set_bit(M->path, m->body_nodes[m->bond_joints[i].body]);
+    } else row_reaches(m, M, moved_by_line(m, o, o->a, o->at_a)), row_reaches(m, M, moved_by_line(m, o, o->b, o->at_b));
 }
 
 /// The row in hand: an equation, or the length of a spring.
@@ -237,7 +247,14 @@ KERNEL void matrix_of_step(const lane_model *m, solve *W, mask dropped)
     between_work *const B = &W->between;
     joint_matrix *const M = &B->M;
     cross_block G;
-    matrix_pattern(m, M), clear_joint_matrix(m, M);
+    matrix_pattern(m, M);
+    for (int k = 0, last = -1; k < B->touches; last = B->touch[k++].pair) {
+        if (B->touch[k].pair == last) continue;
+        const touch_pair *const p = &m->touch_pairs[B->touch[k].pair];
+        reach_both(m, M, m->touch_shapes[p->a].body, m->touch_shapes[p->b].body), row_joins(m, M);
+    }
+    for (int k = 0; k < m->nbond; k++) reach_bond(m, M, k, true), row_joins(m, M);
+    matrix_begin(m, M);
     for (int i = 0; i < m->nbody; i++) B->P[i] = inertia_zero();
     bend_of_touches(m, W);
     for (int k = 0; k < m->nbond; k++) bond_curvature(m, W, &m->bonds[k], B->force + m->bonds[k].row, B->P, &G);
@@ -255,29 +272,26 @@ KERNEL void matrix_of_step(const lane_model *m, solve *W, mask dropped)
         pair_touch *const t = &B->touch[k];
         const touch_pair *const p = &m->touch_pairs[t->pair];
         const int a = m->touch_shapes[p->a].body, b = m->touch_shapes[p->b].body;
-        if (!k || t->pair != B->touch[k - 1].pair) reach_both(m, M, a, b), row_joins(m, M);
         if (!t->crosses) continue;
+        reach_both(m, M, a, b);
         G = undropped_cross(t->cross, dropped);
-        matrix_add_cross(m, M->H, W->now, a, b, &G);
+        matrix_add_cross(m, M, W->now, a, b, &G);
     }
     for (int k = 0; k < m->nbond; k++) {
         const model_bond *const o = &m->bonds[k];
-        reach_bond(m, M, o, -1), row_joins(m, M);
-        for (int e = o->row; e < o->row + o->rows; e++) reach_bond(m, M, o, e), row_joins(m, M);
+        reach_bond(m, M, k, false), row_is_known(m, M);
         if (bond_curvature(m, W, o, B->force + o->row, B->P, &G)) {
             G = undropped_cross(G, dropped);
-            matrix_add_cross(m, M->H, W->now, o->a, o->b, &G);
+            matrix_add_cross(m, M, W->now, o->a, o->b, &G);
         }
         if (o->rows) continue;
         const bond_spring s = bond_spring_now(m, W, o);
         bond_row r;
         clear_bond_row(&r, rset(1));
         if (o->kind == BOND_SPRING) set_way_row(&r, s.ends.ra, s.ends.rb, s.n, rset(0));
-        reach_bond(m, M, o, -1), row_joins(m, M);
         fill_bond_row(m, W, M, o, &r);
         matrix_add_row(M, M->H, s.stiffness);
     }
-    matrix_fill(m, M);
 }
 
 // ---- the inner problem
@@ -316,11 +330,12 @@ KERNEL void rates_of_touches(const lane_model *m, between_work *B)
     }
 }
 
-/// The gradient of the inner problem at its step: g, in the order of the matrix; with the forces of equations in B->fresh.
+/// The gradient of the inner problem at its step: g, in the order of the matrix, 0 at equations; with the forces of equations in B->fresh.
 KERNEL void inner_gradient(const lane_model *m, solve *W)
 {
     between_work *const B = &W->between;
     for (int i = 0; i < m->nbody; i++) B->w[i] = wrench_zero();
+    for (int c = 0; c < matrix_size(m); c++) B->g[c] = rset(0);
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         for (int k = 0; k < b->nv; k++) B->g[body_start(m, i) + k] = W->r[b->vadr + k] + B->Hd[body_start(m, i) + k];
@@ -392,12 +407,12 @@ KERNEL void inner_matrix(const lane_model *m, solve *W)
     between_work *const B = &W->between;
     joint_matrix *const M = &B->M;
     const real o_ = rset(0);
-    memcpy(M->L, M->H, matrix_numbers(m) * sizeof *M->L);
+    memcpy(M->L, M->H, M->at[matrix_size(m)] * sizeof *M->L);
     for (int k = 0; k < B->touches; k++) {
         const pair_touch *const t = &B->touch[k];
         const touch_pair *const p = &m->touch_pairs[t->pair];
         const int a = m->touch_shapes[p->a].body, b = m->touch_shapes[p->b].body;
-        if (!k || t->pair != B->touch[k - 1].pair) reach_both(m, M, a, b), row_joins(m, M);
+        if (!k || t->pair != B->touch[k - 1].pair) reach_both(m, M, a, b), row_is_known(m, M);
         if (any_of(gt(t->stiffness, o_))) {
             clear_row(M);
             row_of_wrench(m, M, W->now, a, force_at(t->at.ra, t->at.n)),
@@ -418,11 +433,11 @@ KERNEL void inner_matrix(const lane_model *m, solve *W)
     add_fixed_matrix(m, W);
     for (int k = 0; k < m->nbond; k++) {
         const model_bond *const o = &m->bonds[k];
-        for (int e = o->row; e < o->row + o->rows; e++) {
-            reach_bond(m, M, o, -1), row_joins(m, M);
-            fill_bond_row(m, W, M, o, &B->row[e]);
-            matrix_add_row(M, M->L, penalty_of(m, W, o));
-            matrix_set_equation(M, M->L, e, rset(o->compliance));
+        if (o->rows) reach_bond(m, M, k, false), row_is_known(m, M);
+        for (int e = 0; e < o->rows; e++) {
+            fill_bond_row(m, W, M, o, &B->row[o->row + e]);
+            if (!(o->compliance > 0)) matrix_add_row(M, M->L, penalty_of(m, W, o));
+            matrix_set_equation(M, M->L, bond_start(m, k) + e, rset(o->compliance));
         }
     }
 }
@@ -520,17 +535,20 @@ KERNEL mask between_direction(const lane_model *m, solve *W, mask need, mask *dr
             continue;
         }
         begun = either(begun, busy);
-        for (int k = m->nrow; k < n; k++) B->step[k] = negate(B->g[k]);
+        for (int k = 0; k < n; k++) B->step[k] = negate(B->g[k]);
         for (int k = 0; k < m->nbond; k++) {
             const model_bond *const b = &m->bonds[k];
             const real penalty = penalty_of(m, W, b);
-            for (int e = b->row; e < b->row + b->rows; e++) {
-                const real left = lacks(B, b, e, B->fresh);
-                B->step[e] = negate(left);
+            if (b->rows) reach_bond(m, M, k, false), row_is_known(m, M);
+            for (int e = 0; e < b->rows; e++) {
+                const real left = lacks(B, b, b->row + e, B->fresh);
+                B->step[bond_start(m, k) + e] = negate(left);
                 if (b->compliance > 0) continue;
-                reach_bond(m, M, b, -1), row_joins(m, M), fill_bond_row(m, W, M, b, &B->row[e]);
-                for (int j = 0; j < M->count; j++)
-                    B->step[M->list[j]] = fnmadd(penalty * left, M->row[M->list[j]], B->step[M->list[j]]);
+                fill_bond_row(m, W, M, b, &B->row[b->row + e]);
+                for (int i = 0; i < M->runs; i++) {
+                    const column_run r = M->run[i];
+                    take_numbers(B->step + r.start, M->row + r.start, penalty * left, r.end - r.start);
+                }
             }
         }
         matrix_solve(m, M, B->step);
@@ -540,7 +558,7 @@ KERNEL mask between_direction(const lane_model *m, solve *W, mask need, mask *dr
         rates_of_touches(m, B), rates_of_fixed(m, B);
         matrix_times(m, M, B->step, B->M.x);
         real down = o, curvature = o;
-        for (int k = m->nrow; k < n; k++)
+        for (int k = 0; k < n; k++)  // g and M.x are 0 at equations
             down = fmadd(B->g[k], B->step[k], down), curvature = fmadd(B->M.x[k], B->step[k], curvature);
         for (int k = 0; k < m->nbond; k++) {
             const model_bond *const b = &m->bonds[k];
@@ -548,24 +566,27 @@ KERNEL mask between_direction(const lane_model *m, solve *W, mask need, mask *dr
             for (int e = b->row; e < b->row + b->rows; e++) {
                 bond_row *const r = &B->row[e];
                 r->rate = rate_of_row(m, b, r, B->V, B->step);
-                const real f = B->fresh[e] + B->step[e], left = fnmadd(rset(b->compliance), f, r->c + r->along);
-                down = fmadd(fmadd(penalty, left, B->step[e]), r->rate, down),
+                const real more = B->step[bond_start(m, k) + e - b->row], f = B->fresh[e] + more,
+                           left = fnmadd(rset(b->compliance), f, r->c + r->along);
+                down = fmadd(fmadd(penalty, left, more), r->rate, down),
                 curvature = fmadd(penalty * r->rate, r->rate, curvature);
             }
         }
         real x = one;
         if (any_of(both(busy, switches))) x = sel(switches, share_of_step(m, W, down, curvature, both(busy, switches)), one);
         x = sel(busy, x, o);
-        for (int k = m->nrow; k < n; k++) B->d[k] = fmadd(x, B->step[k], B->d[k]), B->Hd[k] = fmadd(x, B->M.x[k], B->Hd[k]);
+        for (int k = 0; k < n; k++) B->d[k] = fmadd(x, B->step[k], B->d[k]), B->Hd[k] = fmadd(x, B->M.x[k], B->Hd[k]);
         for (int k = 0; k < B->touches; k++) {
             pair_touch *const t = &B->touch[k];
             t->gap = fmadd(x, t->gap_rate, t->gap), t->bent = add_scaled(t->bent, t->bent_rate, x);
         }
         move_fixed(B, x);
-        for (int e = 0; e < m->nrow; e++) {
-            bond_row *const r = &B->row[e];
-            B->fresh[e] = B->fresh[e] + sel(busy, B->step[e], o), r->along = fmadd(x, r->rate, r->along);
-        }
+        for (int k = 0; k < m->nbond; k++)
+            for (int e = 0; e < m->bonds[k].rows; e++) {
+                bond_row *const r = &B->row[m->bonds[k].row + e];
+                real *const f = &B->fresh[m->bonds[k].row + e];
+                *f = *f + sel(busy, B->step[bond_start(m, k) + e], o), r->along = fmadd(x, r->rate, r->along);
+            }
         busy = both(busy, switches);  // in others one step is all
     }
     *count = *count + sel(both(need, *dropped), one, o);

@@ -133,7 +133,7 @@ KERNEL void add_fixed_matrix(const lane_model *m, solve *W)
         const fixed_touch *const t = &B->fixed[k];
         const friction_law *const F = &t->slides, *const G = &t->rub;
         const mask turned = both(gt(t->cap, o), not_(both(gt(F->k1, o), gt(G->k1, o))));
-        begin_row(m, M), row_reaches(m, M, m->loads[t->load].body), row_joins(m, M);
+        begin_row(m, M), row_reaches(m, M, m->loads[t->load].body), row_is_known(m, M);
         add_fixed_row(m, W, t, force_at(t->at.arm, t->at.n), t->stiffness - t->normal.stiffness);
         if (!any_of(turned)) continue;
         add_fixed_row(m, W, t, rub_wrench(m, t, F->t1), sel(turned, F->k1, o));

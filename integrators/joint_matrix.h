@@ -4,10 +4,12 @@
 ///     [H + sum k r r'   J']      H_jk = S_j'(sum of blocks beyond both) S_k, the matrix of newton_sweep.h
 ///     [J               -C ]      r: a row that joins two bodies; J: equations, with compliance C
 ///
-/// Its columns are the equations, then degrees of freedom in the order of the bodies. What is eliminated first is the last: a
-/// tree alone so fills in nothing. [Featherstone 2005, 'Efficient factorization of the joint-space inertia matrix'] Equations
-/// come last, when the pivot of each is -J H^-1 J', which a billionth more keeps from zero where they say the same thing twice:
-/// what that falsifies is a step of their forces, not the forces that the solve ends with.
+/// Its columns are degrees of freedom in the order of the bodies, with the equations of each bond somewhere among them. What is
+/// eliminated first is the last: a tree alone so fills in nothing. [Featherstone 2005, 'Efficient factorization of the joint-space
+/// inertia matrix'] The pivot of an equation is -J H^-1 J' of what has been eliminated before it: a bond comes as soon as that is
+/// enough (sim/model/matrix_order.c), and fills in what its bodies are joined to, not what all others are. A billionth more keeps
+/// that pivot from zero where equations say the same thing twice: what it falsifies is a step of their forces, not the forces
+/// that the solve ends with.
 ///
 /// A lane whose pivots do not have the signs of a minimum is told (matrix_factor()). Which entries are looked at depends on lists
 /// that all lanes share; where a lane has nothing there, it adds zeros.
@@ -20,27 +22,35 @@
 #include "dynamics/articulated.h"
 #include "dynamics/kinematics.h"
 
-/// A node is an equation, then the degrees of freedom of a body. rows of the lower triangle follow each other.
+/// Columns that follow each other: start to end - 1.
 typedef struct {
-    real *H;            // [matrix_numbers()]: without what joins
+    int start, end;
+} column_run;
+
+/// A node is the degrees of freedom of a body, or the equations of a bond. Rows of the lower triangle follow each other, each from
+/// the first column that it is joined to on.
+typedef struct {
+    real *H;            // [at[size]], at most matrix_numbers(): without what joins
     real *L;            // likewise: with it, then its factors
+    size_t *at;         // [size + 1] where column 0 of a row would be; then how many numbers there are
     real *inverse;      // [size] 1 over pivots
-    real *yields;       // [nrow] what the pivots of equations have besides
+    real *yields;       // [size] what the pivots of equations have besides
     uint64_t *pattern;  // [nodes][words] which nodes before it a node is joined to
     uint64_t *path;     // [words] of the row in hand
     real *row;          // [size] likewise
-    int *list;          // [size] likewise: its entries, falling
-    int count;
+    column_run *run;    // [nodes + 1] likewise: its columns, or those that a node is joined to; the last ones first
+    int runs;
     inertia6 *P;  // [nbody] scratch: composite blocks
     real *x;      // [size]
 } joint_matrix;
 
 FN int matrix_size(const lane_model *m) { return m->nrow + m->nv; }
-FN int matrix_nodes(const lane_model *m) { return m->nrow + m->nbody; }
+FN int matrix_nodes(const lane_model *m) { return m->nmatrix_node; }
 FN int matrix_words(const lane_model *m) { return (matrix_nodes(m) + 63) / 64; }
 FN size_t matrix_numbers(const lane_model *m) { return (size_t)matrix_size(m) * ((size_t)matrix_size(m) + 1) / 2; }
 
-FN real *matrix_row(real *H, int i) { return H + (size_t)i * ((size_t)i + 1) / 2; }
+/// Row i of H or L, of which column k is [k].
+FN real *matrix_row(const joint_matrix *M, real *H, int i) { return H + M->at[i]; }
 FN void set_bit(uint64_t *bits, int k) { bits[k / 64] |= (uint64_t)1 << (k % 64); }
 FN int last_bit(uint64_t bits)  // of one that has any
 {
@@ -51,10 +61,46 @@ FN int last_bit(uint64_t bits)  // of one that has any
 }
 FN bool has_bit(const uint64_t *bits, int k) { return bits[k / 64] >> (k % 64) & 1; }
 
-/// Where the columns of a node begin, and how many there are.
-FN int node_start(const lane_model *m, int node) { return node < m->nrow ? node : m->nrow + m->bodies[node - m->nrow].dof; }
-FN int node_width(const lane_model *m, int node) { return node < m->nrow ? 1 : m->bodies[node - m->nrow].nv; }
-FN int body_start(const lane_model *m, int body) { return m->nrow + m->bodies[body].dof; }
+/// Where the columns of a node begin, and end; those of a body, and of a bond.
+FN int node_start(const lane_model *m, int node) { return m->matrix_nodes[node].start; }
+FN int node_end(const lane_model *m, int node) { return m->matrix_nodes[node].start + m->matrix_nodes[node].width; }
+FN int body_start(const lane_model *m, int body) { return m->body_columns[body]; }
+FN int bond_start(const lane_model *m, int bond) { return m->matrix_nodes[m->bond_nodes[bond]].start; }
+
+// ---- numbers that follow each other
+//
+// An engine of one lane does four of them at once (lane_scalar.h). Sums are made of every fourth column first, in every engine, and
+// whatever is joined to what: what other lanes have there adds zeros.
+
+FN void add_numbers(real *to, const real *of, real a, int n)  // to + a of
+{
+    int k = 0;
+#ifdef FOUR_NUMBERS
+    for (; k + 4 <= n; k += 4) four_store(to + k, four_fmadd(four_of(a), four_load(of + k), four_load(to + k)));
+#endif
+    for (; k < n; k++) to[k] = fmadd(a, of[k], to[k]);
+}
+FN void take_numbers(real *to, const real *of, real a, int n)  // to - a of
+{
+    int k = 0;
+#ifdef FOUR_NUMBERS
+    for (; k + 4 <= n; k += 4) four_store(to + k, four_fnmadd(four_of(a), four_load(of + k), four_load(to + k)));
+#endif
+    for (; k < n; k++) to[k] = fnmadd(a, of[k], to[k]);
+}
+/// Adds a[k] b[k] for columns from k on to the sum of every fourth column.
+FN void dot_numbers(const real *a, const real *b, int k, int end, real s[4])
+{
+#ifdef FOUR_NUMBERS
+    for (; k < end && k % 4; k++) s[k % 4] = fmadd(a[k], b[k], s[k % 4]);
+    if (k + 4 <= end) {
+        four_numbers t = four_load(s);
+        for (; k + 4 <= end; k += 4) t = four_fmadd(four_load(a + k), four_load(b + k), t);
+        four_store(s, t);
+    }
+#endif
+    for (; k < end; k++) s[k % 4] = fmadd(a[k], b[k], s[k % 4]);
+}
 
 // ---- the tree
 
@@ -82,7 +128,7 @@ FN real sym_entry(const sym3 *S, int i, int j)
     return k == 0 ? S->xx : k == 1 ? S->xy : k == 2 ? S->xz : k == 4 ? S->yy : k == 5 ? S->yz : S->zz;
 }
 
-/// H of the tree, in the lanes `where`; T [nbody]: placements; body [nbody]. Joined nodes are those on the way to the root.
+/// H of the tree, over zeros, in the lanes `where`; T [nbody]: placements; body [nbody]. Joined nodes are those on the way to the root.
 KERNEL void matrix_of_tree(const lane_model *m, joint_matrix *M, const placement *T, const matrix_body *body, mask where)
 {
     for (int i = 0; i < m->nbody; i++) M->P[i] = body[i].P;
@@ -90,7 +136,7 @@ KERNEL void matrix_of_tree(const lane_model *m, joint_matrix *M, const placement
         const lane_body *b = &m->bodies[i];
         const inertia6 P = M->P[i];
         for (int k = 0; k < b->nv; k++) {
-            real *const row = matrix_row(M->H, body_start(m, i) + k), own[3];
+            real *const row = matrix_row(M, M->H, body_start(m, i) + k), own[3];
             wrench plain, F = matrix_column(b, T[i].R, k, &P, body[i].carried, &plain);
             joint_rows(b, b->kind, T[i].R, plain, own);
             for (int j = 0; j <= k; j++) {
@@ -119,16 +165,9 @@ KERNEL void matrix_pattern(const lane_model *m, joint_matrix *M)
     const int words = matrix_words(m), nodes = matrix_nodes(m);
     memset(M->pattern, 0, (size_t)nodes * (size_t)words * sizeof *M->pattern);
     for (int i = 0; i < m->nbody; i++) {
-        uint64_t *const bits = M->pattern + (size_t)(m->nrow + i) * (size_t)words;
-        for (int j = i; !(m->bodies[j].flags & BODY_ROOT);) j = m->bodies[j].parent, set_bit(bits, m->nrow + j);
+        uint64_t *const bits = M->pattern + (size_t)m->body_nodes[i] * (size_t)words;
+        for (int j = i; !(m->bodies[j].flags & BODY_ROOT);) j = m->bodies[j].parent, set_bit(bits, m->body_nodes[j]);
     }
-}
-
-/// H is 0 where nodes are joined otherwise.
-KERNEL void clear_joint_matrix(const lane_model *m, joint_matrix *M)
-{
-    const size_t n = matrix_numbers(m);
-    for (size_t k = 0; k < n; k++) M->H[k] = rset(0);
 }
 
 // ---- what joins
@@ -137,35 +176,65 @@ KERNEL void clear_joint_matrix(const lane_model *m, joint_matrix *M)
 FN void begin_row(const lane_model *m, joint_matrix *M)
 {
     memset(M->path, 0, (size_t)matrix_words(m) * sizeof *M->path);
-    M->count = 0;
+    M->runs = 0;
 }
 
 /// The row in hand is to have body i, and those on the way to the root.
 FN void row_reaches(const lane_model *m, joint_matrix *M, int i)
 {
-    while (i >= 0 && !has_bit(M->path, m->nrow + i)) {
-        set_bit(M->path, m->nrow + i);
+    while (i >= 0 && !has_bit(M->path, m->body_nodes[i])) {
+        set_bit(M->path, m->body_nodes[i]);
         i = m->bodies[i].flags & BODY_ROOT ? -1 : m->bodies[i].parent;
     }
 }
 
-/// What is in it is known: all of these are joined to each other.
+/// A force along a line that goes through a joint's centre does not turn it, and the row leaves it out.
+FN bool row_has(const lane_model *m, const joint_matrix *M, int i) { return has_bit(M->path, m->body_nodes[i]); }
+
+/// Adds columns before all that are there.
+FN void add_run(joint_matrix *M, int start, int end)
+{
+    if (start == end) return;
+    if (M->runs && M->run[M->runs - 1].start == end) M->run[M->runs - 1].start = start;
+    else M->run[M->runs++] = (column_run){start, end};
+}
+
+/// The columns of these nodes.
+FN void add_runs(const lane_model *m, joint_matrix *M, const uint64_t *bits, int words)
+{
+    for (int w = words - 1; w >= 0; w--)
+        for (uint64_t rest = bits[w]; rest;) {
+            const int bit = last_bit(rest), node = 64 * w + bit;
+            rest &= ~((uint64_t)1 << bit);
+            add_run(M, node_start(m, node), node_end(m, node));
+        }
+}
+
+/// What is in it is known.
+FN void row_is_known(const lane_model *m, joint_matrix *M)
+{
+    M->runs = 0;
+    add_runs(m, M, M->path, matrix_words(m));
+}
+
+/// Nodes in it are joined to each other.
 KERNEL void row_joins(const lane_model *m, joint_matrix *M)
 {
     const int words = matrix_words(m);
-    M->count = 0;
-    for (int node = matrix_nodes(m) - 1; node >= 0; node--) {
-        if (!has_bit(M->path, node)) continue;
-        uint64_t *const bits = M->pattern + (size_t)node * (size_t)words;
-        for (int k = 0; k < node / 64; k++) bits[k] |= M->path[k];
-        bits[node / 64] |= M->path[node / 64] & (((uint64_t)1 << (node % 64)) - 1);
-        for (int k = node_width(m, node) - 1; k >= 0; k--) M->list[M->count++] = node_start(m, node) + k;
-    }
+    for (int w = words - 1; w >= 0; w--)
+        for (uint64_t rest = M->path[w]; rest;) {
+            const int bit = last_bit(rest);
+            uint64_t *const to = M->pattern + (size_t)(64 * w + bit) * (size_t)words;
+            rest &= ~((uint64_t)1 << bit);
+            for (int k = 0; k < w; k++) to[k] |= M->path[k];
+            to[w] |= rest;
+        }
 }
 
 FN void clear_row(joint_matrix *M)
 {
-    for (int k = 0; k < M->count; k++) M->row[M->list[k]] = rset(0);
+    for (int i = 0; i < M->runs; i++)
+        for (int k = M->run[i].start; k < M->run[i].end; k++) M->row[k] = rset(0);
 }
 
 /// Adds S'w to the row in hand, of the wrench w on body i about its origin.
@@ -175,7 +244,8 @@ FN void row_of_wrench(const lane_model *m, joint_matrix *M, const placement *T, 
         const lane_body *b = &m->bodies[i];
         real r[3];
         joint_rows(b, b->kind, T[i].R, w, r);
-        for (int k = 0; k < b->nv; k++) M->row[body_start(m, i) + k] = M->row[body_start(m, i) + k] + r[k];
+        for (int k = 0; k < b->nv && row_has(m, M, i); k++)
+            M->row[body_start(m, i) + k] = M->row[body_start(m, i) + k] + r[k];
         if (b->flags & BODY_ROOT) return;
         if (has_arm(form_of(b))) w = wrench_shift(w, T[i].r);
         i = b->parent;
@@ -185,20 +255,25 @@ FN void row_of_wrench(const lane_model *m, joint_matrix *M, const placement *T, 
 /// H + k r r' of the row in hand.
 KERNEL void matrix_add_row(joint_matrix *M, real *H, real k)
 {
-    for (int i = 0; i < M->count; i++) {
-        real *const to = matrix_row(H, M->list[i]);
-        const real a = k * M->row[M->list[i]];
-        for (int j = i; j < M->count; j++) to[M->list[j]] = fmadd(a, M->row[M->list[j]], to[M->list[j]]);
-    }
+    for (int i = 0; i < M->runs; i++)
+        for (int c = M->run[i].end - 1; c >= M->run[i].start; c--) {
+            real *const to = matrix_row(M, H, c);
+            const real a = k * M->row[c];
+            add_numbers(to + M->run[i].start, M->row + M->run[i].start, a, c + 1 - M->run[i].start);
+            for (int j = i + 1; j < M->runs; j++) {
+                const column_run r = M->run[j];
+                add_numbers(to + r.start, M->row + r.start, a, r.end - r.start);
+            }
+        }
 }
 
-/// The row in hand is equation e, with compliance C.
+/// The row in hand is the equation of column e, with compliance C.
 KERNEL void matrix_set_equation(joint_matrix *M, real *H, int e, real C)
 {
-    for (int i = 0; i < M->count; i++) {
-        if (M->list[i] > e) matrix_row(H, M->list[i])[e] = M->row[M->list[i]];
-    }
-    matrix_row(H, e)[e] = negate(C);
+    real *const own = matrix_row(M, H, e);
+    for (int i = 0; i < M->runs; i++)
+        for (int k = M->run[i].start; k < M->run[i].end; k++) *(k > e ? &matrix_row(M, H, k)[e] : &own[k]) = M->row[k];
+    own[e] = negate(C);
 }
 
 /// What a motion of one body makes of the wrench on another, by their twists about their origins: rows of the first by columns of
@@ -208,12 +283,12 @@ typedef struct {
 } cross_block;
 
 /// H + X'G Y + Y'G'X, X and Y how the bodies a and b move. The row in hand has both.
-KERNEL void matrix_add_cross(const lane_model *m, real *H, const placement *T, int a, int b, const cross_block *G)
+KERNEL void matrix_add_cross(const lane_model *m, joint_matrix *M, const placement *T, int a, int b, const cross_block *G)
 {
     vec3 arm = zero3();
     for (int k = b; k >= 0;) {
         const lane_body *B = &m->bodies[k];
-        for (int c = 0; c < B->nv; c++) {
+        for (int c = 0; c < B->nv && row_has(m, M, k); c++) {
             const twist S = joint_subspace(B, B->kind, T[k].R, c);
             const vec3 v = cross_add(S.v, S.w, arm);
             const int col = body_start(m, k) + c;
@@ -223,9 +298,9 @@ KERNEL void matrix_add_cross(const lane_model *m, real *H, const placement *T, i
                 const lane_body *A = &m->bodies[j];
                 real r[3];
                 joint_rows(A, A->kind, T[j].R, w, r);
-                for (int d = 0; d < A->nv; d++) {
+                for (int d = 0; d < A->nv && row_has(m, M, j); d++) {
                     const int row = body_start(m, j) + d, hi = row > col ? row : col, lo = row > col ? col : row;
-                    real *const to = &matrix_row(H, hi)[lo];
+                    real *const to = &matrix_row(M, M->H, hi)[lo];
                     *to = *to + r[d];
                     if (row == col) *to = *to + r[d];
                 }
@@ -242,8 +317,9 @@ KERNEL void matrix_add_cross(const lane_model *m, real *H, const placement *T, i
 
 // ---- factors
 
-/// What nodes are joined to when those after them have been eliminated.
-KERNEL void matrix_fill(const lane_model *m, joint_matrix *M)
+/// All that joins is known: what nodes are joined to when those after them have been eliminated, and so where rows are, and H, of
+/// zeros.
+KERNEL void matrix_begin(const lane_model *m, joint_matrix *M)
 {
     const int words = matrix_words(m);
     for (int node = matrix_nodes(m) - 1; node > 0; node--) {
@@ -256,21 +332,26 @@ KERNEL void matrix_fill(const lane_model *m, joint_matrix *M)
         for (int k = 0; k < up / 64; k++) to[k] |= bits[k];
         to[up / 64] |= bits[up / 64] & (((uint64_t)1 << (up % 64)) - 1);
     }
+    size_t used = 0;
+    for (int node = 0; node < matrix_nodes(m); node++) {
+        const uint64_t *const bits = M->pattern + (size_t)node * (size_t)words;
+        int first = node;
+        for (int k = 0; k <= node / 64 && first == node; k++)
+            if (bits[k]) first = 64 * k + last_bit(bits[k] & (0 - bits[k]));
+        const size_t from = (size_t)node_start(m, first);
+        for (size_t c = (size_t)node_start(m, node); c < (size_t)node_end(m, node); c++)
+            M->at[c] = used - from, used += c + 1 - from;
+    }
+    M->at[matrix_size(m)] = used;
+    for (size_t k = 0; k < used; k++) M->H[k] = rset(0);
 }
 
-/// The columns before column c of a node that it is joined to, falling, into M->list.
-FN int joined_columns(const lane_model *m, joint_matrix *M, int node, int c)
+/// The columns before column c of a node that it is joined to.
+FN void joined_columns(const lane_model *m, joint_matrix *M, int node, int c)
 {
-    const uint64_t *const bits = M->pattern + (size_t)node * (size_t)matrix_words(m);
-    int n = 0;
-    for (int k = c - 1; k >= node_start(m, node); k--) M->list[n++] = k;
-    for (int w = node / 64; w >= 0; w--)
-        for (uint64_t rest = bits[w]; rest;) {
-            const int bit = last_bit(rest), from = 64 * w + bit;
-            rest &= ~((uint64_t)1 << bit);
-            for (int k = node_width(m, from) - 1; k >= 0; k--) M->list[n++] = node_start(m, from) + k;
-        }
-    return n;
+    M->runs = 0;
+    add_run(M, node_start(m, node), c);
+    add_runs(m, M, M->pattern + (size_t)node * (size_t)matrix_words(m), node / 64 + 1);
 }
 
 /// L becomes L and D of what is there; least: how much an equation yields that no joint feels, over 1e-9. minimum: pivots are to
@@ -280,26 +361,30 @@ KERNEL mask matrix_factor(const lane_model *m, joint_matrix *M, real least, bool
     const real one = rset(1), zero = rset(0);
     mask good = not_(none_of());
     for (int node = matrix_nodes(m) - 1; node >= 0; node--) {
-        const bool equation = node < m->nrow;
-        if (node == m->nrow - 1)
-            for (int e = 0; e < m->nrow; e++) {
-                real *const pivot = &matrix_row(M->L, e)[e];
-                M->yields[e] = rset(1e-9) * (*pivot - least);
-                *pivot = fmadd(rset(1e-9), *pivot - least, *pivot);
-            }
-        for (int c = node_start(m, node) + node_width(m, node) - 1; c >= node_start(m, node); c--) {
-            real *const row = matrix_row(M->L, c);
-            const int n = joined_columns(m, M, node, c);
+        const bool equation = m->matrix_nodes[node].equations;
+        for (int c = node_end(m, node) - 1; equation && c >= node_start(m, node); c--) {
+            real *const pivot = &matrix_row(M, M->L, c)[c];
+            M->yields[c] = rset(1e-9) * (*pivot - least);
+            *pivot = fmadd(rset(1e-9), *pivot - least, *pivot);
+        }
+        for (int c = node_end(m, node) - 1; c >= node_start(m, node); c--) {
+            real *const row = matrix_row(M, M->L, c);
             const mask above = gt(row[c], zero), below = lt(row[c], zero);
             const mask fine = !minimum ? either(above, below) : equation ? below : above;
             const real inverse = M->inverse[c] = one / sel(fine, row[c], one);
             good = both(good, fine);
-            for (int j = 0; j < n; j++) {
-                real *const to = matrix_row(M->L, M->list[j]);
-                const real l = row[M->list[j]] * inverse;
-                for (int k = j; k < n; k++) to[M->list[k]] = fnmadd(l, row[M->list[k]], to[M->list[k]]);
-                row[M->list[j]] = l;
-            }
+            joined_columns(m, M, node, c);
+            for (int i = 0; i < M->runs; i++)
+                for (int k = M->run[i].end - 1; k >= M->run[i].start; k--) {
+                    real *const to = matrix_row(M, M->L, k);
+                    const real l = row[k] * inverse;
+                    take_numbers(to + M->run[i].start, row + M->run[i].start, l, k + 1 - M->run[i].start);
+                    for (int j = i + 1; j < M->runs; j++) {
+                        const column_run r = M->run[j];
+                        take_numbers(to + r.start, row + r.start, l, r.end - r.start);
+                    }
+                    row[k] = l;
+                }
         }
     }
     return good;
@@ -308,35 +393,42 @@ KERNEL mask matrix_factor(const lane_model *m, joint_matrix *M, real least, bool
 /// x [size]: the solution for what is in x.
 KERNEL void matrix_solve(const lane_model *m, joint_matrix *M, real *x)
 {
-    for (int node = matrix_nodes(m) - 1; node >= 0; node--)
-        for (int c = node_start(m, node) + node_width(m, node) - 1; c >= node_start(m, node); c--) {
-            const real *const row = matrix_row(M->L, c);
-            const int n = joined_columns(m, M, node, c);
-            for (int j = 0; j < n; j++) x[M->list[j]] = fnmadd(row[M->list[j]], x[c], x[M->list[j]]);
+    for (int node = matrix_nodes(m) - 1; node >= 0; node--) {
+        for (int c = node_end(m, node) - 1; c >= node_start(m, node); c--) {
+            const real *const row = matrix_row(M, M->L, c);
+            joined_columns(m, M, node, c);
+            for (int i = 0; i < M->runs; i++) {
+                const column_run r = M->run[i];
+                take_numbers(x + r.start, row + r.start, x[c], r.end - r.start);
+            }
             x[c] = x[c] * M->inverse[c];
         }
+    }
     for (int node = 0; node < matrix_nodes(m); node++)
-        for (int c = node_start(m, node); c < node_start(m, node) + node_width(m, node); c++) {
-            const real *const row = matrix_row(M->L, c);
-            const int n = joined_columns(m, M, node, c);
-            for (int j = n - 1; j >= 0; j--) x[c] = fnmadd(row[M->list[j]], x[M->list[j]], x[c]);
+        for (int c = node_start(m, node); c < node_end(m, node); c++) {
+            const real *const row = matrix_row(M, M->L, c);
+            joined_columns(m, M, node, c);
+            real s[4] = {rset(0), rset(0), rset(0), rset(0)};
+            for (int i = M->runs - 1; i >= 0; i--) dot_numbers(row, x, M->run[i].start, M->run[i].end, s);
+            x[c] = x[c] - ((s[0] + s[1]) + (s[2] + s[3]));
         }
 }
 
-/// y = H x for the degrees of freedom, by what nodes are joined to; x, y [size], of which equations are left out.
+/// y = H x, by what nodes are joined to; x, y [size]. Equations are not in H.
 KERNEL void matrix_times(const lane_model *m, joint_matrix *M, const real *x, real *y)
 {
-    for (int c = m->nrow; c < matrix_size(m); c++) y[c] = rset(0);
-    for (int node = m->nrow; node < matrix_nodes(m); node++)
-        for (int c = node_start(m, node); c < node_start(m, node) + node_width(m, node); c++) {
-            const real *const row = matrix_row(M->H, c);
-            const int n = joined_columns(m, M, node, c);
-            y[c] = fmadd(row[c], x[c], y[c]);
-            for (int j = 0; j < n; j++) {
-                const int k = M->list[j];
-                if (k < m->nrow) continue;
-                y[c] = fmadd(row[k], x[k], y[c]), y[k] = fmadd(row[k], x[c], y[k]);
+    for (int c = 0; c < matrix_size(m); c++) y[c] = rset(0);
+    for (int node = 0; node < matrix_nodes(m); node++)
+        for (int c = node_start(m, node); !m->matrix_nodes[node].equations && c < node_end(m, node); c++) {
+            const real *const row = matrix_row(M, M->H, c);
+            joined_columns(m, M, node, c);
+            real s[4] = {rset(0), rset(0), rset(0), rset(0)};
+            for (int i = M->runs - 1; i >= 0; i--) {
+                const column_run r = M->run[i];
+                dot_numbers(row, x, r.start, r.end, s);
+                add_numbers(y + r.start, row + r.start, x[c], r.end - r.start);
             }
+            y[c] = fmadd(row[c], x[c], y[c]) + ((s[0] + s[1]) + (s[2] + s[3]));
         }
 }
 

@@ -1,5 +1,6 @@
 /// What acts between bodies in a step: random pairs of shapes, loops, couplings and springs in random trees, their energy against
 /// differences of itself, the matrix against the sweep, and its solutions against LAPACK.
+#include "sim/model/between.h"
 #include "tests/kernels.h"
 #include "tests/random_scene.h"
 #include "tests/suite.h"
@@ -110,6 +111,26 @@ static void add_bonds(fixture *f, rng *r)
     }
 }
 
+/// Rows of bonds as random as those of bodies on the way to the root can be: bonds come among bodies, as they do in scenes.
+static double *random_rows(const ctn_model *m, rng *r)
+{
+    const size_t width = (size_t)m->nv + 1;
+    double *const rows = calloc((size_t)m->nrow * width + 1, sizeof *rows);
+    for (int k = 0; k < m->nbond; k++) {
+        const model_bond *const o = &m->bonds[k];
+        int ends[2] = {o->a, o->b};
+        if (o->kind == BOND_COUPLING) ends[0] = o->follower, ends[1] = o->leader;
+        for (int e = o->row; e < o->row + o->rows; e++)
+            for (int side = 0; side < 2; side++)
+                for (int i = ends[side]; i >= 0;) {
+                    const ctn_body *const b = &m->bodies[i];
+                    for (int j = b->vadr; j < b->vadr + b->nv; j++) rows[(size_t)e * width + (size_t)j] = rng_uniform(r, -1, 1);
+                    i = o->kind == BOND_COUPLING || b->flags & BODY_ROOT ? -1 : b->parent;
+                }
+    }
+    return rows;
+}
+
 /// A random model in the middle of a step, as tests/newton_sweep.c has it.
 static void open_fixture(fixture *f, uint64_t seed, const random_options *o, double h, double reach, bool pairs, bool bonds)
 {
@@ -124,6 +145,9 @@ static void open_fixture(fixture *f, uint64_t seed, const random_options *o, dou
         f->bonds[0] = (model_bond){.kind = BOND_POINT, .a = random_body(f->model, &r, true), .b = -1, .rows = 3, .size = 1};
         f->model->bonds = f->bonds, f->model->nbond = 1, f->model->nrow = 3;
     }
+    double *const rows = seed % 3 ? random_rows(f->model, &r) : NULL;
+    ck_assert(order_matrix(f->model, rows));
+    free(rows);
     const lane_model *m = f->m = scalar_lanes(f->model);
     ctn_batch_config cfg = ctn_batch_config_default();
     cfg.method = CTN_COLLOCATION;
@@ -236,7 +260,7 @@ START_TEST(derivatives_are_those_of_the_energy)
                 slope += W->r[m->bodies[i].vadr + k] * d[m->bodies[i].vadr + k];
             }
         matrix_times(m, &B->M, x, y);
-        for (int k = m->nrow; k < n; k++) bend += x[k] * y[k], size = fmax(size, fabs(x[k] * y[k]));
+        for (int k = 0; k < n; k++) bend += x[k] * y[k], size = fmax(size, fabs(x[k] * y[k]));
         motions_of(m, W, x, B->V), rates_of_touches(m, B);
         for (int k = 0; k < B->touches; k++) {
             const pair_touch *const t = &B->touch[k];
@@ -306,8 +330,9 @@ START_TEST(matrix_is_the_sweep_s)
         energy_now(&f), residual(m, W);
         matrix_of_step(m, W, false);
         joint_matrix *const M = &W->between.M;
-        memcpy(M->L, M->H, matrix_numbers(m) * sizeof *M->L);
-        for (int e = 0; e < m->nrow; e++) matrix_row(M->L, e)[e] = -1;
+        memcpy(M->L, M->H, M->at[matrix_size(m)] * sizeof *M->L);
+        for (int k = 0; k < m->nbond; k++)
+            for (int c = bond_start(m, k); c < bond_start(m, k) + m->bonds[k].rows; c++) matrix_row(M, M->L, c)[c] = -1;
         double *x = calloc((size_t)matrix_size(m) + 1, sizeof *x), *d = calloc((size_t)m->nv + 1, sizeof *d), dropped = 0,
                worst = 0, most = 0;
         const bool good = matrix_factor(m, M, 0, true);
@@ -319,7 +344,8 @@ START_TEST(matrix_is_the_sweep_s)
             for (int i = 0; i < m->nbody; i++)
                 for (int k = 0; k < m->bodies[i].nv; k++) x[body_start(m, i) + k] = -W->r[m->bodies[i].vadr + k];
             matrix_solve(m, M, x);
-            for (int e = 0; e < m->nrow; e++) ck_assert(x[e] == 0);
+            for (int k = 0; k < m->nbond; k++)
+                for (int e = 0; e < m->bonds[k].rows; e++) ck_assert(x[bond_start(m, k) + e] == 0);
             for (int i = 0; i < m->nbody; i++)
                 for (int k = 0; k < m->bodies[i].nv; k++)
                     worst = worse(worst, fabs(x[body_start(m, i) + k] - d[m->bodies[i].vadr + k])),
@@ -332,6 +358,13 @@ START_TEST(matrix_is_the_sweep_s)
     ck_assert_int_gt(compared, 100);
 }
 END_TEST
+
+/// Entry (i, j) of what is in L, j up to i: rows begin at their first column that is not zero.
+static double entry_of(const joint_matrix *M, int i, int j)
+{
+    const size_t before = i ? M->at[i - 1] + (size_t)i : 0;
+    return (size_t)j < before - M->at[i] ? 0 : matrix_row(M, M->L, i)[j];
+}
 
 /// L D L' of all that acts between, with equations, against LAPACK's elimination with pivots.
 START_TEST(solutions_are_lapack_s)
@@ -358,7 +391,7 @@ START_TEST(solutions_are_lapack_s)
         int *pivots = malloc(((size_t)n + 1) * sizeof *pivots);
         inner_matrix(m, W);
         for (int i = 0; i < n; i++)
-            for (int j = 0; j <= i; j++) A[i * n + j] = A[j * n + i] = matrix_row(B->M.L, i)[j];
+            for (int j = 0; j <= i; j++) A[i * n + j] = A[j * n + i] = entry_of(&B->M, i, j);
         for (int i = 0; i < n; i++) x[i] = rng_uniform(&r, -1, 1);
         const bool good = matrix_factor(m, &B->M, 0, true);
         memcpy(y, x, (size_t)n * sizeof *y);

@@ -239,13 +239,14 @@ KERNEL between_work layout_between(const lane_model *m, arena *a)
     B.force = TAKE(a, (size_t)m->nrow, real);
     B.fresh = TAKE(a, (size_t)m->nrow, real);
     B.tau = TAKE(a, (size_t)m->nv, real);
-    B.M.yields = TAKE(a, (size_t)m->nrow, real);
+    B.M.yields = TAKE(a, size, real);
     B.M.H = TAKE(a, matrix_numbers(m), real);
     B.M.L = TAKE(a, matrix_numbers(m), real);
     B.M.P = TAKE(a, n, inertia6);
     B.M.pattern = TAKE(a, (size_t)matrix_nodes(m) * words, uint64_t);
     B.M.path = TAKE(a, words, uint64_t);
-    B.M.list = TAKE(a, size, int);
+    B.M.at = TAKE(a, size + 1, size_t);
+    B.M.run = TAKE(a, (size_t)matrix_nodes(m) + 1, column_run);
     return B;
 }
 

@@ -43,7 +43,9 @@ KERNEL void model_load(const ctn_model *const *m, const double *dt, lane_model *
     to->touch_shapes = first->touch_shapes, to->touch_pairs = first->touch_pairs;
     to->bonds = first->bonds, to->bond_joints = first->bond_joints;
     to->ntouch_shape = first->ntouch_shape, to->npair = first->npair, to->nbond = first->nbond;
-    to->nslot = first->nslot, to->nrow = first->nrow;
+    to->nslot = first->nslot, to->nrow = first->nrow, to->nmatrix_node = first->nmatrix_node;
+    to->matrix_nodes = first->matrix_nodes, to->body_nodes = first->body_nodes;
+    to->body_columns = first->body_columns, to->bond_nodes = first->bond_nodes;
     to->frames = first->frames, to->dof_adr = first->dof_adr, to->in_order = first->in_order, to->passive = first->passive;
     to->slides = first->slides, to->rubs = first->rubs, to->turns = first->turns, to->spins = first->spins, to->skew = first->skew, to->adds = first->adds, to->fast = first->fast, to->published = first->published, to->stream = first->stream;
     model_step_size(to, dt);

@@ -33,6 +33,13 @@ double bond_size(const ctn_model *m, const model_bond *bond);
 /// rank; -1: there is no memory, or they are too many to count (bond_ranks.c).
 int bond_ranks(const ctn_model *m, const ctn_scene *scene, int *redundant, double *against);
 
+/// Their derivatives by velocities there, and how far each is open, rows [nrow][nv + 1], to free; NULL: no memory.
+double *bond_rows(const ctn_model *m, const ctn_scene *scene);
+
+/// The order in which the matrix of a step is eliminated (integrators/joint_matrix.h), of a model whose pairs and bonds are known:
+/// matrix_order.c. rows: of bond_rows(); NULL: equations come after all bodies. False without memory.
+bool order_matrix(ctn_model *m, const double *rows);
+
 /// Adds warnings to the scene's list: shapes that are deep in each other at the start, loops that are a little open, and those that
 /// others keep from closing. False without memory.
 bool warn_of_between(ctn_scene *scene, const ctn_model *m);

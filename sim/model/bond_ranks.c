@@ -136,26 +136,40 @@ static int rank_rows(const ranking *g, int *kept, int *redundant, double *agains
     return rank;
 }
 
-int bond_ranks(const ctn_model *m, const ctn_scene *scene, int *redundant, double *against)
+/// What rows are made of; rows [nrow][nv + 1] are to free. False: there is no memory.
+static bool make_rows(ranking *g, const ctn_scene *scene)
+{
+    const ctn_model *const m = g->m;
+    const size_t width = (size_t)m->nv + 1;
+    g->lanes = engine_model(&engine_scalar, m, 0);
+    g->scratch = g->lanes ? aligned_alloc(64, (engine_scalar.dynamics_size(g->lanes) / 64 + 1) * 64) : NULL;
+    g->R = places_at_start(m, &g->p);
+    g->of_link[0] = malloc(12 * width * sizeof(double)), g->of_link[1] = g->of_link[0] ? g->of_link[0] + 6 * width : NULL;
+    g->rows = calloc((size_t)m->nrow * width + 1, sizeof *g->rows);
+    const bool made = g->scratch && g->R && g->of_link[0] && g->rows;
+    for (int b = 0; b < m->nbond && made; b++) {
+        double *const first = g->rows + (size_t)m->bonds[b].row * width;
+        if (m->bonds[b].kind == BOND_COUPLING) coupling_row(g, &m->bonds[b], first);
+        else if (m->bonds[b].rows) loop_rows(g, &scene->bonds[b], &m->bonds[b], first);
+    }
+    free(g->lanes), free(g->scratch), free(g->R), free(g->of_link[0]);
+    if (!made) free(g->rows), g->rows = NULL;
+    return made;
+}
+
+double *bond_rows(const ctn_model *m, const ctn_scene *scene)
 {
     ranking g = {.m = m};
+    return make_rows(&g, scene) ? g.rows : NULL;
+}
+
+int bond_ranks(const ctn_model *m, const ctn_scene *scene, int *redundant, double *against)
+{
     const size_t rows = (size_t)m->nrow, width = (size_t)m->nv + 1;
-    int rank = -1;
     if ((double)rows * (double)rows * (double)width > MOST_WORK) return -1;
-    g.lanes = engine_model(&engine_scalar, m, 0);
-    g.scratch = g.lanes ? aligned_alloc(64, (engine_scalar.dynamics_size(g.lanes) / 64 + 1) * 64) : NULL;
-    g.R = places_at_start(m, &g.p);
-    g.of_link[0] = malloc(12 * width * sizeof(double)), g.of_link[1] = g.of_link[0] ? g.of_link[0] + 6 * width : NULL;
-    g.rows = calloc(rows * width + 1, sizeof *g.rows);
-    int *const kept = malloc((rows + 1) * sizeof *kept);
-    if (g.scratch && g.R && g.of_link[0] && g.rows && kept) {
-        for (int b = 0; b < m->nbond; b++) {
-            double *const first = g.rows + (size_t)m->bonds[b].row * width;
-            if (m->bonds[b].kind == BOND_COUPLING) coupling_row(&g, &m->bonds[b], first);
-            else if (m->bonds[b].rows) loop_rows(&g, &scene->bonds[b], &m->bonds[b], first);
-        }
-        rank = rank_rows(&g, kept, redundant, against);
-    }
-    free(g.lanes), free(g.scratch), free(g.R), free(g.of_link[0]), free(g.rows), free(kept);
+    ranking g = {.m = m};
+    int rank = -1, *const kept = malloc((rows + 1) * sizeof *kept);
+    if (kept && make_rows(&g, scene)) rank = rank_rows(&g, kept, redundant, against);
+    free(g.rows), free(kept);
     return rank;
 }

@@ -227,12 +227,19 @@ ctn_model *ctn_model_create(const ctn_scene *scene, ctn_error *err)
         m = NULL;
     }
     if (m && (!damp_limits(m, scene->defaults) || !damp_motors(m, scene))) goto no_memory;
-    const ctn_status between = m ? compile_pairs(m, scene, err) : CTN_OK, bonds = m && between == CTN_OK ? compile_bonds(m, scene, err) : CTN_OK;
-    if (between == CTN_NO_MEMORY || bonds == CTN_NO_MEMORY) goto no_memory;
+    ctn_status between = m ? compile_pairs(m, scene, err) : CTN_OK;
+    if (m && between == CTN_OK) between = compile_bonds(m, scene, err);
+    if (between == CTN_NO_MEMORY) goto no_memory;
     if (m && (m->npair || m->nbond) && !find_spinning(m)) goto no_memory;
-    if (between != CTN_OK || bonds != CTN_OK) {
+    if (between != CTN_OK) {
         ctn_model_free(m);
-        m = NULL;
+        return NULL;
+    }
+    if (m && (m->npair || m->nbond)) {
+        double *const rows = m->nrow ? bond_rows(m, scene) : NULL;
+        const bool ordered = (rows || !m->nrow) && order_matrix(m, rows);
+        free(rows);
+        if (!ordered) goto no_memory;
     }
     return m;
 
