@@ -54,10 +54,11 @@ FN real *matrix_row(const joint_matrix *M, real *H, int i) { return H + M->at[i]
 FN void set_bit(uint64_t *bits, int k) { bits[k / 64] |= (uint64_t)1 << (k % 64); }
 FN int last_bit(uint64_t bits)  // of one that has any
 {
-    int k = 0;
-    for (int step = 32; step; step /= 2)
-        if (bits >> step) bits >>= step, k += step;
-    return k;
+#ifdef __CUDA_ARCH__
+    return 63 - __clzll((long long)bits);
+#else
+    return 63 - __builtin_clzll(bits);
+#endif
 }
 FN bool has_bit(const uint64_t *bits, int k) { return bits[k / 64] >> (k % 64) & 1; }
 
@@ -346,13 +347,15 @@ KERNEL void matrix_begin(const lane_model *m, joint_matrix *M)
     for (size_t k = 0; k < used; k++) M->H[k] = rset(0);
 }
 
-/// The columns before column c of a node that it is joined to.
-FN void joined_columns(const lane_model *m, joint_matrix *M, int node, int c)
+/// The columns before the last one of a node that it is joined to; before_column() then leaves those before an earlier one. The first
+/// run has the node's own columns, if only none.
+FN void joined_columns(const lane_model *m, joint_matrix *M, int node)
 {
-    M->runs = 0;
-    add_run(M, node_start(m, node), c);
+    M->run[0] = (column_run){node_start(m, node), node_end(m, node) - 1};
+    M->runs = 1;
     add_runs(m, M, M->pattern + (size_t)node * (size_t)matrix_words(m), node / 64 + 1);
 }
+FN void before_column(joint_matrix *M, int c) { M->run[0].end = c; }
 
 /// L becomes L and D of what is there; least: how much an equation yields that no joint feels, over 1e-9. minimum: pivots are to
 /// be those of one: positive, negative of equations; else of either sign. Returns the lanes in which they are.
@@ -367,13 +370,14 @@ KERNEL mask matrix_factor(const lane_model *m, joint_matrix *M, real least, bool
             M->yields[c] = rset(1e-9) * (*pivot - least);
             *pivot = fmadd(rset(1e-9), *pivot - least, *pivot);
         }
+        joined_columns(m, M, node);
         for (int c = node_end(m, node) - 1; c >= node_start(m, node); c--) {
             real *const row = matrix_row(M, M->L, c);
             const mask above = gt(row[c], zero), below = lt(row[c], zero);
             const mask fine = !minimum ? either(above, below) : equation ? below : above;
             const real inverse = M->inverse[c] = one / sel(fine, row[c], one);
             good = both(good, fine);
-            joined_columns(m, M, node, c);
+            before_column(M, c);
             for (int i = 0; i < M->runs; i++)
                 for (int k = M->run[i].end - 1; k >= M->run[i].start; k--) {
                     real *const to = matrix_row(M, M->L, k);
@@ -394,9 +398,10 @@ KERNEL mask matrix_factor(const lane_model *m, joint_matrix *M, real least, bool
 KERNEL void matrix_solve(const lane_model *m, joint_matrix *M, real *x)
 {
     for (int node = matrix_nodes(m) - 1; node >= 0; node--) {
+        joined_columns(m, M, node);
         for (int c = node_end(m, node) - 1; c >= node_start(m, node); c--) {
             const real *const row = matrix_row(M, M->L, c);
-            joined_columns(m, M, node, c);
+            before_column(M, c);
             for (int i = 0; i < M->runs; i++) {
                 const column_run r = M->run[i];
                 take_numbers(x + r.start, row + r.start, x[c], r.end - r.start);
@@ -404,24 +409,28 @@ KERNEL void matrix_solve(const lane_model *m, joint_matrix *M, real *x)
             x[c] = x[c] * M->inverse[c];
         }
     }
-    for (int node = 0; node < matrix_nodes(m); node++)
+    for (int node = 0; node < matrix_nodes(m); node++) {
+        joined_columns(m, M, node);
         for (int c = node_start(m, node); c < node_end(m, node); c++) {
             const real *const row = matrix_row(M, M->L, c);
-            joined_columns(m, M, node, c);
+            before_column(M, c);
             real s[4] = {rset(0), rset(0), rset(0), rset(0)};
             for (int i = M->runs - 1; i >= 0; i--) dot_numbers(row, x, M->run[i].start, M->run[i].end, s);
             x[c] = x[c] - ((s[0] + s[1]) + (s[2] + s[3]));
         }
+    }
 }
 
 /// y = H x, by what nodes are joined to; x, y [size]. Equations are not in H.
 KERNEL void matrix_times(const lane_model *m, joint_matrix *M, const real *x, real *y)
 {
     for (int c = 0; c < matrix_size(m); c++) y[c] = rset(0);
-    for (int node = 0; node < matrix_nodes(m); node++)
-        for (int c = node_start(m, node); !m->matrix_nodes[node].equations && c < node_end(m, node); c++) {
+    for (int node = 0; node < matrix_nodes(m); node++) {
+        if (m->matrix_nodes[node].equations) continue;
+        joined_columns(m, M, node);
+        for (int c = node_start(m, node); c < node_end(m, node); c++) {
             const real *const row = matrix_row(M, M->H, c);
-            joined_columns(m, M, node, c);
+            before_column(M, c);
             real s[4] = {rset(0), rset(0), rset(0), rset(0)};
             for (int i = M->runs - 1; i >= 0; i--) {
                 const column_run r = M->run[i];
@@ -430,6 +439,7 @@ KERNEL void matrix_times(const lane_model *m, joint_matrix *M, const real *x, re
             }
             y[c] = fmadd(row[c], x[c], y[c]) + ((s[0] + s[1]) + (s[2] + s[3]));
         }
+    }
 }
 
 #endif

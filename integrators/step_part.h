@@ -373,8 +373,8 @@ KERNEL mask holds_back(const lane_model *m, const position_state *S, ladder_work
     real kinetic;
     const mask look = either(P->one.W.between.lands, P->one.W.between.hard);  // else it went as Newton's method goes
     if (!any_of(look)) return not_(look);
-    clock_now(m, P->one.W.in.h, 0);  // targets that move do work, which is not what they store
-    const energy_parts before = energy_of_state(m, S, P->one.W.start, P->p, P->one.W.watch, false);
+    clock_now(m, P->one.W.in.h, 0);  // targets that move do work, which is not what they store; W.watch is of the solution
+    const energy_parts before = energy_of_state(m, S, P->one.W.start, P->p, P->loads.watch, false);
     clock_now(m, P->one.W.in.h, 1);
     end_rates_of_chords(m, P, S);
     const energy_parts after = energy_at_end(m, P, S, &kinetic);

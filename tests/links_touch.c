@@ -48,6 +48,29 @@ static const char tower[] =
     "state: {q: [0, 0, 0.05, 1, 0, 0, 0,  0, 0, 0.15, 1, 0, 0, 0,  0, 0, 0.25, 1, 0, 0, 0,  0, 0, 0.35, 1, "
     "0, 0, 0]}\n";
 
+/// Knots with rods between neighbours that fall onto a fixed ball: what lands in a step was not near when it began.
+static const char *net(void)
+{
+    enum { SIDE = 4 };
+    static char text[8000];
+    int n = snprintf(text, sizeof text,
+                     "catena: 1\ncontact: {between: all, friction: 0.6, depth: 0.001}\n"
+                     "obstacles: [{type: sphere, center: [0.02, 0.01, 0.25], radius: 0.15}]\n"
+                     "defaults: {joint: free, density: 500, shapes: [{type: sphere, radius: 0.03}]}\nlinks:\n");
+    for (int k = 0; k < SIDE * SIDE; k++)
+        n += snprintf(text + n, sizeof text - (size_t)n, "  - {name: k%d, position: [%g, %g, 0.46]}\n", k, 0.1 * (k / SIDE - 1.5),
+                      0.1 * (k % SIDE - 1.5));
+    n += snprintf(text + n, sizeof text - (size_t)n, "loops:\n");
+    for (int k = 0; k < SIDE * SIDE; k++)
+        for (int across = 0; across < 2; across++) {
+            const int other = across ? k + SIDE : k + 1;
+            if (across ? other >= SIDE * SIDE : other % SIDE == 0) continue;
+            n += snprintf(text + n, sizeof text - (size_t)n,
+                          "  - {type: distance, a: k%d, b: k%d, at_a: [0, 0, 0], at_b: [0, 0, 0]}\n", k, other);
+        }
+    return text;
+}
+
 /// Where world w begins: a little elsewhere.
 static void start_of(const ctn_model *m, int w, double *q, double *v)
 {
@@ -117,6 +140,7 @@ START_TEST(same_bits_everywhere)
 {
     check_bits(heap, 0.01);
     check_bits(tower, 1. / 60), check_bits(tower, 1. / 30);
+    check_bits(net(), 1. / 60);
 }
 END_TEST
 
