@@ -48,8 +48,10 @@ typedef enum bond_kind {
     BOND_SLIDER,    // 5: frames are one, but for a way along z
     BOND_DISTANCE,  // 1: two points are `length` apart
     BOND_COUPLING,  // 1: q of a joint is a polynomial of another one's
-    BOND_SPRING,    // a spring and damper between two points, no equation
-    BOND_TENDON     // 1 row of joints: sum of shares[k] q[k], with spring, damper and limits
+    // no equations: a length with spring, damper, limits and a motor
+    BOND_SPRING,  // of two points of two links
+    BOND_TENDON,  // of joints: sum of shares[k] q[k]
+    BOND_PATH     // of points that a tendon goes through, straight from each to the next
 } bond_kind;
 
 /// A body's dof of one coordinate.
@@ -58,21 +60,31 @@ typedef struct bond_joint {
     double share;  // m/rad or 1
 } bond_joint;
 
+/// A point that a path goes through.
+typedef struct bond_point {
+    int body;      // -1: the world
+    double at[3];  // m, body frame
+    double share;  // of the way from here to the next point in the length; 0: none, a branch ends here
+} bond_point;
+
 typedef struct model_bond {
     bond_kind kind;
     int number;                   // in the scene's list of its kind: loops, couplings, springs, tendons
-    int a, b;                     // bodies; -1: the world
+    int a, b;                     // bodies; -1: the world; of loops alone, as the next
     double at_a[3], at_b[3];      // m, body frames
     double axes_a[9], axes_b[9];  // row-major, whose columns are the axes; body frames; the hinge's axis is z
-    double length;                // m: distance, or rest of a spring; weld, hinge, slider: of the rows that turn
+    double length;                // m: distance; weld, hinge, slider: of the rows that turn
+    double rest[2];               // m: springs and tendons pull beyond the second and push below the first, which may be one
     double stiffness, damping;    // N/m, N s/m: springs; tendons
     double size;                  // m, that its equations are measured by
-    double compliance;            // m/N or rad/(N m), of equations; 0: exact
+    double compliance;            // m/N or rad/(N m), of equations; 0: exact; of the stops of a range
     int row, rows;                // of the model's rows; springs have none
     int follower, leader;         // bodies of one degree of freedom; leader -1: the polynomial is a constant
     double poly[5];               // BOND_COUPLING: q_follower = sum poly[k] q_leader^k
     int joint, joints;            // BOND_TENDON: of the model's bond_joints
+    int point, points;            // BOND_SPRING, BOND_PATH: of the model's bond_points
     double range[2];              // m, of the length of a tendon; infinite: none
+    int motor;                    // on a tendon: which of the model's, counted from 1; 0: none
 } model_bond;
 
 /// Columns of the matrix of a step (integrators/joint_matrix.h) that are eliminated one after the other: the degrees of freedom of a

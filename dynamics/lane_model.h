@@ -111,6 +111,7 @@ typedef struct lane_model {
     const touch_pair *touch_pairs;    // [npair]
     const model_bond *bonds;          // [nbond]
     const bond_joint *bond_joints;
+    const bond_point *bond_points;
     const matrix_node *matrix_nodes;  // [nmatrix_node], as the next three of dynamics/model.h
     const int *body_nodes, *body_columns, *bond_nodes;
     int ntouch_shape, npair, nbond, nslot, nrow, nmatrix_node;

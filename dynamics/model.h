@@ -267,10 +267,11 @@ typedef struct ctn_signal {
 } ctn_signal;
 
 /// A motor on a joint of one degree of freedom (forces/motors.h), on its own side of the gear, or on a ball
-/// (forces/ball_motors.h), or a thruster on a link. What is the same in every world, and what may differ. What it is told is one
+/// (forces/ball_motors.h), on a tendon, or a thruster on a link. What is the same in every world, and what may differ. What it is told is one
 /// number, of a ball three.
 #define MOTOR_STRUCTURE                                                                                                          \
-    int body;                                                                                                                    \
+    int body;   /* of a tendon one that it pulls at */                                                                           \
+    int tendon; /* that it is on: which of the model's bonds, counted from 1; 0: none */                                         \
     int control; /* where among all targets its own are: ctn_model_targets() */                                                  \
     motor_type type;                                                                                                             \
     int moves[MOTOR_TOLD][3]; /* by motor_told: the signal that is added to the number, counted from 1; 0: none */               \
@@ -348,9 +349,10 @@ struct ctn_model {
     touch_pair *touch_pairs;    // [npair]
     model_bond *bonds;          // [nbond]
     bond_joint *bond_joints;    // [nbond_joint]
+    bond_point *bond_points;    // [nbond_point]
     double *touch_numbers;      // [ntouch_number], of touch_shapes
     size_t ntouch_number;
-    int ntouch_shape, npair, nbond, nbond_joint;
+    int ntouch_shape, npair, nbond, nbond_joint, nbond_point;
     matrix_node *matrix_nodes;  // [nmatrix_node], likewise; sim/model/matrix_order.c. NULL: nothing acts between bodies
     int *body_nodes, *body_columns;  // [nbody] which one is a body's, and where that begins
     int *bond_nodes;            // [nbond] likewise; -1: it has no equations

@@ -1,4 +1,4 @@
-/// Motors on joints of one degree of freedom. On its own side of the gear g a motor asks for
+/// Motors on joints of one degree of freedom, and on tendons, whose lengths are as a joint's coordinate. On its own side of the gear g a motor asks for
 ///
 ///     y = feedforward + kp (target - g x) + kd (velocity - g w),    x, w: coordinate and velocity of its joint
 ///
@@ -44,7 +44,7 @@
 /// The numbers that a motor is told as its target, and where it keeps them.
 FN int told_numbers(const lane_model *m, const lane_motor *a)
 {
-    return a->type < MOTOR_THRUST && m->bodies[a->body].kind == JOINT_BALL ? 3 : 1;
+    return a->type < MOTOR_THRUST && !a->tendon && m->bodies[a->body].kind == JOINT_BALL ? 3 : 1;
 }
 FN real *told_target(lane_motor *a)
 {

@@ -16,6 +16,8 @@
 #include "integrators/bond_terms.h"
 #include "integrators/collocation.h"
 #include "integrators/joint_matrix.h"
+#include "integrators/length_terms.h"
+#include "integrators/motor_map.h"
 #include "integrators/pose_pullback.h"
 
 /// Factors the matrix of the step at the solution in W, after residual(). Returns where it has an inverse.
@@ -52,33 +54,32 @@ FN void add_load_at(pose_work *A, int i, vec3 arm, vec3 f)
     if (i >= 0) A->load[i] = wrench_add(A->load[i], force_at(arm, f));
 }
 
-/// What dampers of springs and tendons give for the virtual motion y [nv], with A->motion, by how long they were at the start:
-/// added to q_bar [nv].
+/// What dampers and motors of springs and tendons give for the virtual motion y [nv], with A->motion, by how long they were at the
+/// start: added to q_bar [nv]. And the gradients by what these motors are told.
 KERNEL void add_bond_rows(const lane_model *m, const solve *W, const real *y, pose_work *A, real *q_bar)
 {
     for (int i = 0; i < m->nbody; i++) A->load[i] = wrench_zero();
     for (int k = 0; k < m->nbond; k++) {
         const model_bond *const o = &m->bonds[k];
-        if (o->rows || !(o->damping > 0)) continue;
-        const real c = rset(o->damping) * W->in.drag;
-        if (o->kind == BOND_TENDON) {
-            real rate = rset(0);
-            for (int j = o->joint; j < o->joint + o->joints; j++)
-                rate = fmadd(rset(m->bond_joints[j].share), y[m->bodies[m->bond_joints[j].body].vadr], rate);
-            for (int j = o->joint; j < o->joint + o->joints; j++) {
-                real *const to = &q_bar[m->bodies[m->bond_joints[j].body].vadr];
-                *to = fmadd(rset(m->bond_joints[j].share) * c, rate, *to);
-            }
-            continue;
+        if (o->rows || !(o->damping > 0 || o->motor)) continue;
+        const real rate = length_rate(m, W, o, y, A->motion);
+        real c = rset(o->damping) * W->in.drag;
+        if (o->motor) {
+            const lane_motor a = tendon_motor(m, o);
+            const real length = length_in_solve(m, W, o, false),
+                       w = W->in.drag * (length - length_in_solve(m, W, o, true));
+            c = fmadd(W->in.drag, add_brake(rset(0), &a, motor_at(&a, length, w)), c);
+            plain_target_pullback(m, &a, length, w, rate);
         }
-        const bond_spring s = bond_spring_now(m, W, o);
-        const bond_ends was = ends_of(W, o, begun_at(W, o->a), begun_at(W, o->b));
-        const real length = root(dot(was.x, was.x));
-        const vec3 way = scale(was.x, rset(1) / sel(gt(length, rset(0)), length, rset(1)));
-        const vec3 ya = o->a < 0 ? zero3() : moved_point(A->motion[o->a], s.ends.ra),
-                   yb = o->b < 0 ? zero3() : moved_point(A->motion[o->b], s.ends.rb);
-        const vec3 f = scale(way, c * dot(s.n, sub(ya, yb)));
-        add_load_at(A, o->a, was.ra, f), add_load_at(A, o->b, was.rb, opposite(f));
+        for (int j = o->joint; j < o->joint + o->joints; j++) {
+            real *const to = &q_bar[m->bodies[m->bond_joints[j].body].vadr];
+            *to = fmadd(rset(m->bond_joints[j].share) * c, rate, *to);
+        }
+        for (EACH_PIECE(i, m, o, true)) {
+            const path_piece was = piece_of(m, W, i, true);
+            const vec3 f = scale(was.pull, c * rate);
+            add_load_at(A, was.a, was.ra, f), add_load_at(A, was.b, was.rb, opposite(f));
+        }
     }
     add_joint_rows(m, W->start, A->load, q_bar);
 }

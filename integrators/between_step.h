@@ -199,10 +199,10 @@ FN void reach_both(const lane_model *m, joint_matrix *M, int a, int b)
     begin_row(m, M);
     row_reaches(m, M, a), row_reaches(m, M, b);
 }
-/// The first body that a bond of one line moves at one of its ends: a joint whose centre is that end turns without it.
+/// The first body that an end of a loop moves: of a distance to a joint's centre that joint turns without it.
 FN int moved_by_line(const lane_model *m, const model_bond *o, int body, const double *at)
 {
-    if (body < 0 || (o->kind != BOND_DISTANCE && o->kind != BOND_SPRING)) return body;
+    if (body < 0 || o->kind != BOND_DISTANCE) return body;
     const lane_body *b = &m->bodies[body];
     if (b->kind != JOINT_BALL && b->kind != JOINT_REVOLUTE) return body;
     if (at[0] != 0 || at[1] != 0 || at[2] != 0) return body;
@@ -216,12 +216,14 @@ FN void reach_bond(const lane_model *m, joint_matrix *M, int k, bool equations)
     if (o->kind == BOND_COUPLING) {
         set_bit(M->path, m->body_nodes[o->follower]);
         if (o->leader >= 0) set_bit(M->path, m->body_nodes[o->leader]);
-    } else if (o->kind == BOND_TENDON) {
-        for (int i = o->joint; i < o->joint + o->joints; i++) set_bit(M->path, m->body_nodes[m->bond_joints[i].body]);
-    } else row_reaches(m, M, moved_by_line(m, o, o->a, o->at_a)), row_reaches(m, M, moved_by_line(m, o, o->b, o->at_b));
+        return;
+    }
+    for (int i = o->joint; i < o->joint + o->joints; i++) set_bit(M->path, m->body_nodes[m->bond_joints[i].body]);
+    for (int i = o->point; i < o->point + o->points; i++) row_reaches(m, M, m->bond_points[i].body);
+    if (o->rows) row_reaches(m, M, moved_by_line(m, o, o->a, o->at_a)), row_reaches(m, M, moved_by_line(m, o, o->b, o->at_b));
 }
 
-/// The row in hand: an equation, or the length of a spring.
+/// The row in hand: an equation.
 FN void fill_bond_row(const lane_model *m, const solve *W, joint_matrix *M, const model_bond *o, const bond_row *r)
 {
     clear_row(M);
@@ -230,15 +232,23 @@ FN void fill_bond_row(const lane_model *m, const solve *W, joint_matrix *M, cons
         if (o->leader >= 0) M->row[body_start(m, o->leader)] = M->row[body_start(m, o->leader)] + r->by_leader;
         return;
     }
-    if (o->kind == BOND_TENDON) {
-        for (int k = o->joint; k < o->joint + o->joints; k++) {
-            real *const to = &M->row[body_start(m, m->bond_joints[k].body)];
-            *to = *to + rset(m->bond_joints[k].share);
-        }
-        return;
-    }
     if (o->a >= 0) row_of_wrench(m, M, W->now, o->a, r->a);
     if (o->b >= 0) row_of_wrench(m, M, W->now, o->b, r->b);
+}
+
+/// Likewise: the length of a spring or tendon.
+FN void fill_length_row(const lane_model *m, const solve *W, joint_matrix *M, const model_bond *o)
+{
+    clear_row(M);
+    for (int k = o->joint; k < o->joint + o->joints; k++) {
+        real *const to = &M->row[body_start(m, m->bond_joints[k].body)];
+        *to = *to + rset(m->bond_joints[k].share);
+    }
+    for (EACH_PIECE(k, m, o, true)) {
+        const path_piece P = piece_of(m, W, k, false);
+        row_of_wrench(m, M, W->now, P.a, force_at(P.ra, P.pull));
+        row_of_wrench(m, M, W->now, P.b, force_at(P.rb, opposite(P.pull)));
+    }
 }
 
 /// H of all that is smooth, without curvature in the lanes `dropped`; and what is joined to what.
@@ -257,7 +267,13 @@ KERNEL void matrix_of_step(const lane_model *m, solve *W, mask dropped)
     matrix_begin(m, M);
     for (int i = 0; i < m->nbody; i++) B->P[i] = inertia_zero();
     bend_of_touches(m, W);
-    for (int k = 0; k < m->nbond; k++) bond_curvature(m, W, &m->bonds[k], B->force + m->bonds[k].row, B->P, &G);
+    for (int k = 0; k < m->nbond; k++) {
+        const model_bond *const o = &m->bonds[k];
+        bond_curvature(W, o, B->force + o->row, B->P, &G);
+        if (!o->points) continue;
+        const real pull = pull_of_length(m, W, o).force;
+        for (EACH_PIECE(i, m, o, true)) piece_curvature(m, W, i, pull, B->P, &G);
+    }
     gather_blocks(m, W, dropped);
     for (int k = 0; k < m->nbond; k++) {
         const model_bond *const o = &m->bonds[k];
@@ -280,16 +296,18 @@ KERNEL void matrix_of_step(const lane_model *m, solve *W, mask dropped)
     for (int k = 0; k < m->nbond; k++) {
         const model_bond *const o = &m->bonds[k];
         reach_bond(m, M, k, false), row_is_known(m, M);
-        if (bond_curvature(m, W, o, B->force + o->row, B->P, &G)) {
+        if (bond_curvature(W, o, B->force + o->row, B->P, &G)) {
             G = undropped_cross(G, dropped);
             matrix_add_cross(m, M, W->now, o->a, o->b, &G);
         }
         if (o->rows) continue;
-        const bond_spring s = bond_spring_now(m, W, o);
-        bond_row r;
-        clear_bond_row(&r, rset(1));
-        if (o->kind == BOND_SPRING) set_way_row(&r, s.ends.ra, s.ends.rb, s.n, rset(0));
-        fill_bond_row(m, W, M, o, &r);
+        const pull_now s = pull_of_length(m, W, o);
+        for (EACH_PIECE(i, m, o, true)) {
+            if (!piece_curvature(m, W, i, s.force, B->P, &G)) continue;
+            G = undropped_cross(G, dropped);
+            matrix_add_cross(m, M, W->now, m->bond_points[i].body, m->bond_points[i + 1].body, &G);
+        }
+        fill_length_row(m, W, M, o);
         matrix_add_row(M, M->H, s.stiffness);
     }
 }

@@ -1,5 +1,5 @@
-/// Closed loops, couplings of joints, springs and tendons in a step of order 2: equations c = 0 at its end with a force each, and
-/// potentials of lengths. (docs/theory.md 4.14)
+/// Closed loops and couplings of joints in a step of order 2: equations c = 0 at its end with a force each; with springs and
+/// tendons (length_terms.h). (docs/theory.md 4.14)
 ///
 ///     point     X_a - X_b, along the axes of the world
 ///     axes      L u_a.v_b, where two axes are to be at right angles: hinge x_a.z_b, y_a.z_b; weld (y_a.z_b - z_a.y_b)/2 and so on
@@ -18,32 +18,15 @@
 #include "forces/body_loads.h"
 #include "integrators/between_work.h"
 #include "integrators/collocation.h"
-#include "integrators/pair_terms.h"
+#include "integrators/length_terms.h"
 
-/// Two points of two bodies, and how far a's is from b's.
-typedef struct {
-    body_at A, B;
-    vec3 ra, rb, x;
-} bond_ends;
-
-FN bond_ends ends_of(const solve *W, const model_bond *o, body_at A, body_at B)
+FN bond_ends ends_now(const solve *W, const model_bond *o)
 {
-    bond_ends e;
-    const vec3 a = o->a < 0 ? zero3() : W->p[o->a], b = o->b < 0 ? zero3() : W->p[o->b];
-    e.A = A, e.B = B, e.ra = mul(A.R, const3(o->at_a)), e.rb = mul(B.R, const3(o->at_b));
-    e.x = add(sub(a, b), add(sub(A.dp, B.dp), sub(e.ra, e.rb)));
-    return e;
+    return ends_between(W, o->a, o->at_a, now_at(W, o->a), o->b, o->at_b, now_at(W, o->b));
 }
-FN bond_ends ends_now(const solve *W, const model_bond *o) { return ends_of(W, o, now_at(W, o->a), now_at(W, o->b)); }
 
 FN vec3 unit_axis(int k) { return vec(rset(k == 0), rset(k == 1), rset(k == 2)); }
 FN vec3 column_of(mat3 M, int k) { return k == 0 ? M.x : k == 1 ? M.y : M.z; }
-
-/// The row of the way along n of a's point from b's; arms from both origins.
-FN void set_way_row(bond_row *r, vec3 ra, vec3 rb, vec3 n, real c)
-{
-    r->c = c, r->a = force_at(ra, n), r->b = force_at(rb, opposite(n));
-}
 
 /// Adds s u.v to a row, of axes u of a and v of b.
 FN void add_axes_row(bond_row *r, vec3 u, vec3 v, real s)
@@ -73,11 +56,6 @@ FN real poly_at(const double *p, real x, real *slope, real *bend)
     for (int k = 3; k >= 0; k--) e = fmadd(e, x, d), d = fmadd(d, x, y), y = fmadd(y, x, rset(p[k]));
     *slope = d, *bend = rset(2) * e;
     return y;
-}
-
-FN void clear_bond_row(bond_row *r, real per)
-{
-    r->c = rset(0), r->scale = per, r->a = r->b = wrench_zero(), r->by_follower = r->by_leader = rset(0);
 }
 
 /// The equations of a bond at the iterate.
@@ -116,45 +94,6 @@ KERNEL void bond_rows_now(const lane_model *m, const solve *W, const model_bond 
     }
 }
 
-/// A spring between two links, or a tendon, at the iterate: how long it is, its force and stiffness.
-typedef struct {
-    real length, way, force, stiffness, E;
-    bond_ends ends;
-    vec3 n;
-} bond_spring;
-
-FN real tendon_length(const lane_model *m, const model_bond *o, const real *q)
-{
-    real l = rset(0);
-    for (int k = o->joint; k < o->joint + o->joints; k++)
-        l = fmadd(rset(m->bond_joints[k].share), q[m->bodies[m->bond_joints[k].body].qadr], l);
-    return l;
-}
-
-KERNEL bond_spring bond_spring_now(const lane_model *m, const solve *W, const model_bond *o)
-{
-    bond_spring s;
-    real begun;
-    if (o->kind == BOND_TENDON) s.length = tendon_length(m, o, W->in.x), begun = tendon_length(m, o, W->in.q);
-    else {
-        s.ends = ends_now(W, o);
-        const bond_ends was = ends_of(W, o, begun_at(W, o->a), begun_at(W, o->b));
-        s.length = root(dot(s.ends.x, s.ends.x)), begun = root(dot(was.x, was.x));
-        s.n = scale(s.ends.x, rset(1) / sel(gt(s.length, rset(0)), s.length, rset(1)));
-    }
-    const real k = rset(o->stiffness), c = rset(o->damping) * W->in.drag, over = s.length - rset(o->length);
-    s.way = s.length - begun, s.force = fmadd(k, over, c * s.way), s.stiffness = k + c;
-    s.E = rset(0.5) * fmadd(k * over, over, c * s.way * s.way);
-    if (o->kind != BOND_TENDON) return s;
-    // beyond its range: stiff
-    const real K = rset(o->compliance > 0 ? 1 / o->compliance : 0), slack = rset(0);
-    const real low = s.length - rset(o->range[0]), high = s.length - rset(o->range[1]);
-    const real out = sel(lt(low, slack), low, sel(gt(high, slack), high, slack)),
-               stiff = sel(either(lt(low, slack), gt(high, slack)), K, slack);
-    s.force = fmadd(stiff, out, s.force), s.stiffness = s.stiffness + stiff, s.E = fmadd(rset(0.5) * stiff * out, out, s.E);
-    return s;
-}
-
 /// What bonds store where bodies have the axes of T and the origins p [nbody], the coordinates q, and forces f [nrow], J:
 /// springs, and equations with a compliance.
 KERNEL real bonds_energy(const lane_model *m, const placement *T, const vec3 *p, const real *q, const real *f)
@@ -164,16 +103,7 @@ KERNEL real bonds_energy(const lane_model *m, const placement *T, const vec3 *p,
         const model_bond *const o = &m->bonds[k];
         for (int e = o->row; e < o->row + o->rows; e++) E = fmadd(rset(0.5 * o->compliance) * f[e], f[e], E);
         if (o->rows) continue;
-        real length;
-        if (o->kind == BOND_TENDON) length = tendon_length(m, o, q);
-        else {
-            const vec3 a = o->a < 0 ? const3(o->at_a) : mul_add(p[o->a], T[o->a].R, const3(o->at_a));
-            const vec3 b = o->b < 0 ? const3(o->at_b) : mul_add(p[o->b], T[o->b].R, const3(o->at_b));
-            const vec3 x = sub(a, b);
-            length = root(dot(x, x));
-        }
-        const real over = length - rset(o->length);
-        E = fmadd(rset(0.5 * o->stiffness) * over, over, E);
+        E = E + stored_along(m, o, o->joints ? tendon_length(m, o, q) : path_length(m, o, T, p));
     }
     return E;
 }
@@ -189,17 +119,9 @@ KERNEL real evaluate_bonds(const lane_model *m, solve *W)
     for (int k = 0; k < m->nbond; k++) {
         const model_bond *const o = &m->bonds[k];
         if (!o->rows) {
-            const bond_spring s = bond_spring_now(m, W, o);
+            const pull_now s = pull_of_length(m, W, o);
             E = E + s.E;
-            if (o->kind == BOND_TENDON) {
-                for (int j = o->joint; j < o->joint + o->joints; j++) {
-                    real *const t = &B->tau[m->bodies[m->bond_joints[j].body].vadr];
-                    *t = fmadd(rset(m->bond_joints[j].share), s.force, *t);
-                }
-                continue;
-            }
-            const vec3 f = scale(s.n, s.force);
-            add_wrench(W, o->a, s.ends.ra, f), add_wrench(W, o->b, s.ends.rb, opposite(f));
+            pull_along(m, W, o, s.force);
             continue;
         }
         bond_row *const r = &B->row[o->row];
@@ -227,76 +149,22 @@ KERNEL real evaluate_bonds(const lane_model *m, solve *W)
     return E;
 }
 
-/// What dampers of springs and tendons take in the step that W has solved, J.
-KERNEL real loss_of_bonds(const lane_model *m, const solve *W)
-{
-    real loss = rset(0);
-    for (int k = 0; k < m->nbond; k++) {
-        const model_bond *const o = &m->bonds[k];
-        if (o->rows || !(o->damping > 0)) continue;
-        const bond_spring s = bond_spring_now(m, W, o);
-        loss = fmadd(rset(o->damping) * W->in.drag * s.way, s.way, loss);
-    }
-    return loss;
-}
-
 // ---- in the matrix
-
-FN void add_point_bend(inertia6 *P, vec3 r, vec3 f)
-{
-    *P = inertia_add_rigid(*P, point_curvature(r, f), scale(f, rset(-0.5)), rset(0));
-}
-
-/// Adds what the stiffness K of the way between two points makes of both bodies' blocks; *cross: of one's by the other's.
-FN void add_way_stiffness(inertia6 *A, inertia6 *B, cross_block *cross, vec3 ra, vec3 rb, sym3 K)
-{
-    body_load L = no_load(false);
-    add_bend(&L, ra, K, rset(-1));
-    if (A) *A = inertia_add(*A, L.P);
-    L = no_load(false);
-    add_bend(&L, rb, K, rset(-1));
-    if (B) *B = inertia_add(*B, L.P);
-    const mat3 full = sym_full(K), Kb = times_skew(full, rb);
-    cross->ww = skew_times(ra, Kb), cross->wv = mat3_scale(skew_times(ra, full), rset(-1));
-    cross->vw = Kb, cross->vv = mat3_scale(full, rset(-1));
-}
-
-FN cross_block no_cross(void)
-{
-    cross_block G;
-    G.ww.x = G.ww.y = G.ww.z = zero3();
-    G.wv = G.vw = G.vv = G.ww;
-    return G;
-}
-
-/// Adds (1 - n n') f / l, f the force along the way: where it pulls.
-FN sym3 string_stiffness(vec3 n, real force, real length)
-{
-    const real k = sel(gt(length, rset(0)), force / length, rset(0));
-    sym3 K = sym_diagonal(k, k, k);
-    sym_add_dyad(&K, n, negate(k));
-    return K;
-}
 
 /// The curvature of bond k at the iterate: into the blocks of both bodies, and the cross block, which is not 0 where it returns
 /// true.
-KERNEL bool bond_curvature(const lane_model *m, const solve *W, const model_bond *o, const real *force, inertia6 *P,
-                           cross_block *G)
+KERNEL bool bond_curvature(const solve *W, const model_bond *o, const real *force, inertia6 *P, cross_block *G)
 {
     inertia6 *const A = o->a < 0 ? NULL : &P[o->a], *const B = o->b < 0 ? NULL : &P[o->b];
-    if (o->kind == BOND_TENDON || o->kind == BOND_COUPLING) return false;
+    if (!o->rows || o->kind == BOND_COUPLING) return false;
     *G = no_cross();
-    if (o->kind == BOND_SPRING || o->kind == BOND_DISTANCE) {
-        bond_spring s;
-        if (o->kind == BOND_SPRING) s = bond_spring_now(m, W, o);
-        else {
-            s.ends = ends_now(W, o), s.length = root(dot(s.ends.x, s.ends.x)), s.force = force[0];
-            s.n = scale(s.ends.x, rset(1) / s.length);
-        }
-        const vec3 f = scale(s.n, s.force);
-        if (A) add_point_bend(A, s.ends.ra, f);
-        if (B) add_point_bend(B, s.ends.rb, opposite(f));
-        add_way_stiffness(A, B, G, s.ends.ra, s.ends.rb, string_stiffness(s.n, s.force, s.length));
+    if (o->kind == BOND_DISTANCE) {
+        const bond_ends e = ends_now(W, o);
+        const real length = root(dot(e.x, e.x));
+        const vec3 n = scale(e.x, rset(1) / length), f = scale(n, force[0]);
+        if (A) add_point_bend(A, e.ra, f);
+        if (B) add_point_bend(B, e.rb, opposite(f));
+        add_way_stiffness(A, B, G, e.ra, e.rb, string_stiffness(n, force[0], length));
         return A && B;
     }
     const bond_ends e = ends_now(W, o);

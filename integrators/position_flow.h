@@ -114,7 +114,7 @@ KERNEL energy_flow step_flow(const lane_model *m, const position_work *P)
         if (passes_over(P->W.watch, &k)) continue;
         add_load_part(&F, m, P, k);
     }
-    if (joins(m)) F.dissipated = F.dissipated + loss_of_touches(m, &P->W) + loss_of_bonds(m, &P->W);
+    if (joins(m)) F.dissipated = F.dissipated + loss_of_touches(m, &P->W), add_length_flow(&F, m, &P->W);
     return F;
 }
 

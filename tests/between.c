@@ -381,16 +381,17 @@ START_TEST(couplings)
     ck_assert(m->nspring == 2 && m->nload == 2 && m->nbond == 5 && m->nrow == 3);
     const model_bond *const spring = &m->bonds[0], *const first = &m->bonds[1], *const held = &m->bonds[3],
                             *const tendon = &m->bonds[4];
-    ck_assert(spring->kind == BOND_SPRING && spring->a == m->frames[0].body && spring->b == m->frames[2].body && !spring->rows);
-    ck_assert(spring->stiffness == 3 && spring->damping == 4 && spring->length == 2 && spring->number == 0);
+    ck_assert(spring->kind == BOND_SPRING && spring->points == 2 && m->bond_points[0].body == m->frames[0].body &&
+              m->bond_points[0].share == 1 && m->bond_points[1].body == m->frames[2].body && !spring->rows);
+    ck_assert(spring->stiffness == 3 && spring->damping == 4 && spring->rest[0] == 2 && spring->rest[1] == 2 && spring->number == 0);
     double point[3];
-    link_point(m, 2, spring->at_b, point);
+    link_point(m, 2, m->bond_points[1].at, point);
     NEAR(point, 1e-15, 0, 1, 0);
     ck_assert(first->kind == BOND_COUPLING && first->follower == m->frames[3].body && first->leader == m->frames[4].body);
     ck_assert(first->poly[0] == 1 && first->poly[1] == 2 && first->poly[2] == 0 && first->row == 0 && m->bonds[2].row == 1);
     ck_assert(held->leader == -1 && held->follower == m->frames[1].body && held->poly[0] == -0.7 && held->poly[1] == 0 &&
               held->row == 2);
-    ck_assert(tendon->kind == BOND_TENDON && tendon->joints == 2 && !tendon->rows && tendon->length == 0.3 &&
+    ck_assert(tendon->kind == BOND_TENDON && tendon->joints == 2 && !tendon->rows && tendon->rest[0] == 0.3 &&
               tendon->range[1] == 2);
     ck_assert(m->bond_joints[0].body == m->frames[0].body && m->bond_joints[1].body == m->frames[2].body &&
               m->bond_joints[1].share == -0.2);

@@ -10,7 +10,7 @@
 #include <lapacke.h>
 #include <stdio.h>
 
-enum { SHAPES = 6, BONDS = 6 };
+enum { SHAPES = 6, BONDS = 6, POINTS = 4 };
 
 typedef struct {
     ctn_model *model;
@@ -22,6 +22,7 @@ typedef struct {
     touch_pair pairs[SHAPES * SHAPES];
     model_bond bonds[BONDS];
     bond_joint joints[BONDS];
+    bond_point points[BONDS * POINTS];
     double h;
 } fixture;
 
@@ -88,14 +89,26 @@ static int random_hinge(const ctn_model *m, rng *r)
     return -1;
 }
 
+/// Through points of bodies, of which some follow each other on one, and of the world; of a path in two branches.
+static void lay_points(fixture *f, rng *r, model_bond *o, int k)
+{
+    o->point = k * POINTS, o->points = o->kind == BOND_SPRING ? 2 : POINTS;
+    for (int i = 0; i < o->points; i++) {
+        bond_point *const p = &f->points[o->point + i];
+        *p = (bond_point){.body = i && rng_below(r, 5) == 0 ? p[-1].body : rng_below(r, 6) ? random_body(f->model, r, true) : -1,
+                          .share = i + 1 == o->points || (k % 2 && i == 1) ? 0 : rng_uniform(r, 0.3, 1)};
+        for (int c = 0; c < 3; c++) p->at[c] = rng_uniform(r, -0.5, 0.5);
+    }
+}
+
 static void add_bonds(fixture *f, rng *r)
 {
-    static const int rows[] = {3, 5, 6, 5, 1, 1, 0, 0};
+    static const int rows[] = {3, 5, 6, 5, 1, 1, 0, 0, 0};
     ctn_model *const m = f->model;
-    m->bonds = f->bonds, m->bond_joints = f->joints, m->nbond = 0, m->nrow = 0;
+    m->bonds = f->bonds, m->bond_joints = f->joints, m->bond_points = f->points, m->nbond = 0, m->nrow = 0;
     for (int k = 0; k < BONDS; k++) {
         model_bond *const o = &f->bonds[m->nbond];
-        *o = (model_bond){.kind = (bond_kind)rng_below(r, 8), .a = random_body(m, r, true), .b = random_body(m, r, true)};
+        *o = (model_bond){.kind = (bond_kind)rng_below(r, 9), .a = random_body(m, r, true), .b = random_body(m, r, true)};
         if (o->a == o->b) o->b = -1;
         for (int i = 0; i < 3; i++) o->at_a[i] = rng_uniform(r, -0.5, 0.5), o->at_b[i] = rng_uniform(r, -0.5, 0.5);
         random_axes(r, o->axes_a), random_axes(r, o->axes_b);
@@ -103,7 +116,10 @@ static void add_bonds(fixture *f, rng *r)
         o->size = 1;
         o->compliance = k % 2 ? 0 : rng_uniform(r, 0, 0.01), o->row = m->nrow, o->rows = rows[o->kind];
         for (int i = 0; i < 5; i++) o->poly[i] = rng_uniform(r, -0.3, 0.3);
-        o->follower = random_hinge(m, r), o->leader = random_hinge(m, r), o->joint = k, o->joints = 1;
+        o->follower = random_hinge(m, r), o->leader = random_hinge(m, r), o->joint = k, o->joints = o->kind == BOND_TENDON;
+        if (o->kind == BOND_SPRING || o->kind == BOND_PATH) lay_points(f, r, o, k);
+        o->rest[0] = rng_uniform(r, 0.2, 1), o->rest[1] = o->rest[0] + (k % 2 ? 0 : rng_uniform(r, 0, 0.2));
+        o->range[0] = rng_uniform(r, 0, 1), o->range[1] = k % 2 ? INFINITY : o->range[0] + 0.5;
         f->joints[k] = (bond_joint){random_hinge(m, r), rng_uniform(r, -1, 1)};
         if (o->leader == o->follower) o->leader = -1;
         if ((o->kind == BOND_COUPLING && o->follower < 0) || (o->kind == BOND_TENDON && f->joints[k].body < 0)) continue;
@@ -178,7 +194,8 @@ static void open_fixture(fixture *f, uint64_t seed, const random_options *o, dou
 
 static void close_fixture(fixture *f)
 {
-    f->model->touch_shapes = NULL, f->model->touch_pairs = NULL, f->model->bonds = NULL, f->model->bond_joints = NULL;
+    f->model->touch_shapes = NULL, f->model->touch_pairs = NULL, f->model->bonds = NULL, f->model->bond_joints = NULL,
+    f->model->bond_points = NULL;
     free(f->m), ctn_model_free(f->model), free(f->state), free(f->work);
 }
 
@@ -236,7 +253,7 @@ static uint64_t contacts_now(const fixture *f)
 /// The gradient and the second derivative of the merit along random lines.
 START_TEST(derivatives_are_those_of_the_energy)
 {
-    int compared = 0, pressed = 0, kinds[8] = {0};
+    int compared = 0, pressed = 0, kinds[9] = {0};
     FOR_ALL_SEEDS(seed, 300)
     {
         fixture f = {0};
@@ -305,9 +322,9 @@ START_TEST(derivatives_are_those_of_the_energy)
         free(d), free(x), free(y), close_fixture(&f);
     }
     printf("%d of 300 compared, %d elements press; bonds", compared, pressed);
-    for (int k = 0; k < 8; k++) printf(" %d", kinds[k]);
+    for (int k = 0; k < 9; k++) printf(" %d", kinds[k]);
     printf("\n");
-    for (int k = 0; k < 8; k++) ck_assert_int_gt(kinds[k], 20);
+    for (int k = 0; k < 9; k++) ck_assert_int_gt(kinds[k], 20);
     ck_assert_int_gt(compared, 200);
     ck_assert_int_gt(pressed, 100);
 }

@@ -863,19 +863,22 @@ START_TEST(couplings_and_tendons)
     NEAR(m->bonds[1].poly, 1e-15, ref, 0);
     const model_bond *const t = &m->bonds[2];
     ck_assert(t->kind == BOND_TENDON && t->joints == 2 && t->stiffness == 7 && t->damping == 3 && t->range[0] == 0 && t->range[1] == 1);
-    NEAR(&t->length, 1e-15, 2 * ref - 0.5);  // at the joints' ref
+    NEAR(&t->rest[0], 1e-15, 2 * ref - 0.5);  // at the joints' ref
     ck_assert(m->bond_joints[0].share == 2 && m->bond_joints[1].share == -1 && m->bond_joints[1].body == m->frames[1].body);
     ck_assert_str_eq(ctn_scene_warnings(s), "");
     ctn_model_free(m), ctn_scene_free(s);
 
     s = read_mjcf("<mujoco><worldbody>" TWO "</worldbody><contact><pair geom1='g' geom2='h' friction='0.3 0.3 0 0 0'/><pair geom1='h' geom2='g'/>"
                   "</contact><equality><connect body1='a' anchor='0 0 0' active='false'/><weld body1='a' body2='a'/><weld body1='a' solref='0.1 1'/>"
-                  "<tendon tendon1='x'/></equality><tendon><spatial name='u'><site site='n'/></spatial></tendon></mujoco>");
+                  "<tendon tendon1='x'/></equality><tendon><spatial name='u'><site site='n'/></spatial><spatial name='w' stiffness='1'><geom geom='g'/></spatial>"
+                  "<fixed name='d'><joint joint='p' coef='1'/></fixed></tendon><actuator><motor tendon='d'/><motor tendon='d'/><motor tendon='w'/>"
+                  "<motor tendon='d' armature='1'/></actuator></mujoco>");
     m = ctn_model_create(s, &err);
     ck_assert_msg(m, "%s", err.message);
-    ck_assert(m->npair == 1 && m->touch_pairs[0].friction == 0.3 && m->nbond == 1);
+    ck_assert(m->npair == 1 && m->touch_pairs[0].friction == 0.3 && m->nbond == 2 && m->nmotor == 1 && m->motors[0].tendon == 2);
     static const char *const says[] = {"<pair>: its bodies are a pair already", "<connect>: it is not active", "<weld>: it joins a body to itself",
-                                       "how soft <equality> holds", "ignored: <tendon>", "<spatial>: tendons along a path are not in this version"};
+                                       "how soft <equality> holds", "ignored: <tendon>", "<spatial>: there is no such site", "<spatial>: it wraps around a <geom>", "<motor>: its tendon has one already", "<motor>: there is no such tendon",
+                                       "<motor>: its armature: a tendon turns no rotor"};
     for (size_t k = 0; k < sizeof says / sizeof *says; k++)
         ck_assert_msg(strstr(ctn_scene_warnings(s), says[k]), "no '%s' in %s", says[k], ctn_scene_warnings(s));
     ctn_model_free(m), ctn_scene_free(s);

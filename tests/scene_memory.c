@@ -69,7 +69,7 @@ static const char text[] =
     "[0, 1, 1]}}}}\n"
     "contact: {between: links}\npairs: [{a: a, b: m}]\nexclude: [[a, m], {tree: a}]\n"
     "loops: [{name: x, type: point, a: m, b: world, at: [0, 0, 0]}]\ncouplings: [{name: y, joint: a, offset: 1}]\n"
-    "tendons: [{name: z, joints: {a: 1}, damping: 1}]\nsprings: [{link: a, b: m, stiffness: 1}]\n"
+    "tendons: [{name: z, joints: {a: 1}, damping: 1}, {name: y, path: [{link: a}, {link: world}], rest: [0, 1], damping: 1}]\nsprings: [{link: a, b: m, stiffness: 1}]\n"
     "sensors: [{name: tip, type: imu, link: a, noise: 1}, {name: energy, type: energy}]\n"
     "reward: [{term: posture, weight: 1, joints: [a, m]}, {term: upright, weight: 2, link: a}, {term: posture, weight: 3, "
     "joints: "

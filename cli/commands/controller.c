@@ -75,10 +75,11 @@ cJSON *controller_greeting(const setup *s)
         const scene_motor *const a = &s->scene->motors[i];
         cJSON *const one = json_object(motors, NULL);
         const bool thrusts = a->type >= MOTOR_THRUST;
-        json_text(one, thrusts ? "link" : "joint", ctn_model_link(m, a->link)->name);
+        if (a->tendon) json_text(one, "tendon", s->scene->bonds[a->tendon - 1].name);
+        else json_text(one, thrusts ? "link" : "joint", ctn_model_link(m, a->link)->name);
         if (thrusts) json_numbers(one, "limits", (const double[]){a->least, a->effort}, 2);
-        else if (a->told == 1) json_number(one, "dof", a->dof);
-        else json_text(one, "on", "ball");
+        else if (a->told == 1 && !a->tendon) json_number(one, "dof", a->dof);
+        else if (a->told > 1) json_text(one, "on", "ball");
         json_text(one, "type", motor_type_name(a->type));
     }
     cJSON *const sensors = json_array(root, "sensors");

@@ -63,11 +63,17 @@ static const double *motor_target(const scene_motor *a)
     return a->type == MOTOR_POSITION ? a->target : a->type == MOTOR_VELOCITY ? a->velocity : a->feedforward;
 }
 
+/// The link of its joint, or that it pushes; or its tendon.
+static const char *motor_place(const ctn_scene *sc, const scene_motor *a)
+{
+    return a->tendon ? sc->bonds[a->tendon - 1].name : sc->links[a->link].name;
+}
+
 static void print_motors(const setup *s, bool all)
 {
     const ctn_scene *const sc = s->scene;
     if (!sc->nmotor) return;
-    printf("\n%5s  %-20s %3s  %-8s %11s %11s %11s %11s %11s %9s %9s\n", "motor", "joint, link", "dof", "type", "target", "kp",
+    printf("\n%5s  %-20s %3s  %-8s %11s %11s %11s %11s %11s %9s %9s\n", "motor", "joint, link, tendon", "dof", "type", "target", "kp",
            "kd", "ki", "effort", "speed", "gear");
     for (int i = 0; i < sc->nmotor; i++) {
         if (!all && sc->nmotor > ROWS && i == ROWS / 2) {
@@ -77,11 +83,11 @@ static void print_motors(const setup *s, bool all)
         const scene_motor *const a = &sc->motors[i];
         const double *const x = motor_target(a);
         char dof[8] = "all", target[40];
-        if (a->type >= MOTOR_THRUST) snprintf(dof, sizeof dof, "-");
+        if (a->type >= MOTOR_THRUST || a->tendon) snprintf(dof, sizeof dof, "-");
         else if (a->told == 1) snprintf(dof, sizeof dof, "%d", a->dof);
         if (a->told == 1) snprintf(target, sizeof target, "%.5g", x[0]);
         else snprintf(target, sizeof target, "%.3g,%.3g,%.3g", x[0], x[1], x[2]);
-        printf("%5d  %-20s %3s  %-8s %11s %11.5g %11.5g %11.5g %11.5g %9.4g %9.4g\n", i, ctn_model_link(s->model, a->link)->name,
+        printf("%5d  %-20s %3s  %-8s %11s %11.5g %11.5g %11.5g %11.5g %9.4g %9.4g\n", i, motor_place(sc, a),
                dof, motor_type_name(a->type), target, a->kp, s->model->motors[i].kd, a->ki, a->effort, a->speed, a->gear);
     }
 }
@@ -112,7 +118,7 @@ static void print_signals(const setup *s, bool all)
             const int moves = a->moves[k / 3][k % 3];
             char words[64], name[32];
             if (!moves || (!all && shown++ >= ROWS)) continue;
-            printf("%5d  %-20s %-16s %s\n", i, ctn_model_link(s->model, a->link)->name, told_name(a, k, name),
+            printf("%5d  %-20s %-16s %s\n", i, motor_place(sc, a), told_name(a, k, name),
                    signal_words(&sc->signals[moves - 1], words));
         }
     if (!all && sc->nsignal > ROWS) printf("  ... %d more (--all prints them)\n", sc->nsignal - ROWS);
@@ -343,8 +349,8 @@ static void add_link(cJSON *links, const ctn_model *m, int l)
 static void add_motor(cJSON *motors, const ctn_scene *sc, const ctn_model *m, const scene_motor *a)
 {
     cJSON *const one = json_object(motors, NULL);
-    json_text(one, a->type >= MOTOR_THRUST ? "link" : "joint", ctn_model_link(m, a->link)->name);
-    if (a->told == 1 && a->type < MOTOR_THRUST) json_number(one, "dof", a->dof);
+    json_text(one, a->tendon ? "tendon" : a->type >= MOTOR_THRUST ? "link" : "joint", motor_place(sc, a));
+    if (a->told == 1 && !a->tendon && a->type < MOTOR_THRUST) json_number(one, "dof", a->dof);
     json_text(one, "type", motor_type_name(a->type));
     if (a->told == 1) json_number(one, "target", motor_target(a)[0]);
     else json_numbers(one, "target", motor_target(a), 3);

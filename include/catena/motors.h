@@ -1,7 +1,7 @@
 /// Motors as a map from what they are told to forces along the joints: tau(q, v, u), and its derivatives.
 ///
 /// u are the *targets* of a model's motors, in the order of the scene: one number each, of a motor on a ball three. Of a motor of
-/// the type position that is an angle or a distance (rad, m; of a ball a rotation vector), on its side of the gear; velocity:
+/// the type position that is an angle or a distance (rad, m; of a tendon its length; of a ball a rotation vector), on its side of the gear; velocity:
 /// rad/s or m/s; torque: N m or N; of a thruster the thrust, N, or the moment, N m. These are the parameters motor_target, and of
 /// balls motor_rotation, motor_spin or motor_torque (catena/parameters.h). To a target that moves u is added, at the time of
 /// ctn_dynamics_set_time. All else that motors have, as gains, limits and feedforward, is the model's; integral terms are 0.
@@ -25,7 +25,7 @@ CTN_API void ctn_model_targets(const ctn_model *model, double *u);
 CTN_API void ctn_model_target_parameters(const ctn_model *model, ctn_parameter *list);
 
 /// What motors that are told u [count][nu] (NULL: the model's own) give along the joints at q and v: tau [count][nv], N m or N.
-/// All that ctn_passive has of motors and thrusters, and nothing else.
+/// All that ctn_passive has of motors and thrusters, and nothing else: motors on tendons, which steps solve for, give nothing here.
 CTN_API void ctn_motor_map(ctn_dynamics *dyn, int count, const double *q, const double *v, const double *u, double *tau);
 
 /// Its derivatives, analytic: dtau_dq, dtau_dv [count][nv][nv] and dtau_du [count][nv][nu], row i that of tau[i]; each may be

@@ -150,7 +150,7 @@ static void fill_motors(panel_link *at, const ctn_scene *scene)
     memset(at->motor_unit, 0, sizeof at->motor_unit);
     for (int i = 0; i < scene->nmotor; i++) {
         const scene_motor *const a = &scene->motors[i];
-        if (a->link != at->link) continue;
+        if (a->link != at->link || a->tendon) continue;
         if (a->type >= MOTOR_THRUST) {  // from the last place on, behind those of the joint
             int k = (int)(sizeof at->motor / sizeof *at->motor) - 1;
             while (k >= 0 && at->motor_unit[k]) k--;

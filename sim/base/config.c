@@ -437,7 +437,7 @@ const char *config_between(const ctn_model *m)
 {
     static const char *const words[] = {[BOND_POINT] = "`loops`",    [BOND_HINGE] = "`loops`",          [BOND_WELD] = "`loops`",
                                         [BOND_SLIDER] = "`loops`",   [BOND_DISTANCE] = "`loops`",       [BOND_COUPLING] = "`couplings`",
-                                        [BOND_SPRING] = "`springs` between links", [BOND_TENDON] = "`tendons`"};
+                                        [BOND_SPRING] = "`springs` between links", [BOND_TENDON] = "`tendons`", [BOND_PATH] = "`tendons`"};
     return m->npair ? "links that touch each other" : m->nbond ? words[m->bonds[0].kind] : NULL;
 }
 

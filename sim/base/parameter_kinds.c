@@ -102,7 +102,7 @@ bool motor_has(motor_traits of, ctn_parameter_kind kind)
 
 motor_traits traits_of_motor(const ctn_model *m, const joint_motor *a)
 {
-    const bool ball = a->type < MOTOR_THRUST && m->bodies[a->body].kind == JOINT_BALL;
+    const bool ball = a->type < MOTOR_THRUST && !a->tendon && m->bodies[a->body].kind == JOINT_BALL;
     return (motor_traits){.type = a->type, .told = ball ? 3 : 1, .winds = a->wound >= 0, .fast = a->fast};
 }
 

@@ -46,12 +46,16 @@ static uint64_t hash_between(uint64_t h, const ctn_model *m)
     for (int k = 0; k < m->nbond; k++) {
         const model_bond *const b = &m->bonds[k];
         const double n[] = {b->kind,    b->number,     b->a,   b->b,    b->length,   b->stiffness, b->damping,
-                            b->compliance, b->row, b->rows, b->follower, b->leader,    b->joints};
+                            b->compliance, b->row, b->rows, b->follower, b->leader,    b->joints, b->points, b->rest[0], b->rest[1]};
         h = hash_numbers(h, n, sizeof n / sizeof *n);
         h = hash_numbers(hash_numbers(hash_numbers(h, b->at_a, 3), b->at_b, 3), b->axes_a, 9);
         h = hash_numbers(hash_numbers(hash_numbers(h, b->axes_b, 9), b->poly, 5), b->range, 2);
     }
     for (int k = 0; k < m->nbond_joint; k++) h = hash_numbers(h, (double[]){m->bond_joints[k].body, m->bond_joints[k].share}, 2);
+    for (int k = 0; k < m->nbond_point; k++) {
+        const bond_point *const p = &m->bond_points[k];
+        h = hash_numbers(h, (double[]){p->body, p->at[0], p->at[1], p->at[2], p->share}, 5);
+    }
     return m->npair ? hash_numbers(h, &m->relaxation, 1) : h;
 }
 
@@ -91,9 +95,10 @@ uint64_t model_constants(const ctn_model *m)
         const double n[] = {o->body, o->type, o->kp, o->kd, o->target[0], o->velocity[0], o->feedforward[0], o->effort, o->gear};
         h = hash_numbers(h, n, sizeof n / sizeof *n);
         if (o->type >= MOTOR_THRUST) h = hash_numbers(h, &o->least, 1);
+        if (o->tendon) h = hash_numbers(h, (double[]){o->tendon}, 1);
         if (o->wound >= 0 || o->fast) h = hash_numbers(h, (double[]){o->wound, o->ki, o->fast, o->speed}, 4);
         if (m->nsignal) h = hash_numbers(h, (double[]){moves[0][0], moves[1][0], moves[2][0], o->follows}, 4);
-        for (int c = 1; c < 3 && o->type < MOTOR_THRUST && m->bodies[o->body].kind == JOINT_BALL; c++) {
+        for (int c = 1; c < 3 && o->type < MOTOR_THRUST && !o->tendon && m->bodies[o->body].kind == JOINT_BALL; c++) {
             h = hash_numbers(h, (double[]){o->target[c], o->velocity[c], o->feedforward[c]}, 3);
             h = hash_numbers(h, (double[]){moves[0][c], moves[1][c], moves[2][c]}, 3);
         }

@@ -100,7 +100,8 @@ static double usual_length(const ctn_model *m, const model_bond *o)
 static int rows_of(bond_kind kind)
 {
     static const int rows[] = {[BOND_POINT] = 3,    [BOND_HINGE] = 5,    [BOND_WELD] = 6,   [BOND_SLIDER] = 5,
-                               [BOND_DISTANCE] = 1, [BOND_COUPLING] = 1, [BOND_SPRING] = 0, [BOND_TENDON] = 0};
+                               [BOND_DISTANCE] = 1, [BOND_COUPLING] = 1, [BOND_SPRING] = 0, [BOND_TENDON] = 0,
+                               [BOND_PATH] = 0};
     return rows[kind];
 }
 
@@ -132,6 +133,31 @@ static void place_bond(const ctn_model *m, const scene_bond *s, const double *R,
     axes_in_body(m, s->b, there, o->axes_b);
 }
 
+/// The points of a path in bodies. A rest length that is not given is that at the start.
+static void lay_path(ctn_model *m, const scene_bond *s, const double *R, const double *p, model_bond *o)
+{
+    double length = 0, last[3] = {0}, x[3];
+    o->points = s->npoint;
+    for (int k = 0; k < s->npoint; k++) {
+        const scene_waypoint *const w = &s->points[k];
+        bond_point *const to = &m->bond_points[m->nbond_point++];
+        to->body = w->link < 0 ? -1 : m->frames[w->link].body, to->share = w->share;
+        point_in_body(m, w->link, w->at, to->at), in_world(R, p, w->link, w->at, x);
+        if (k) length += s->points[k - 1].share * hypot(x[0] - last[0], hypot(x[1] - last[1], x[2] - last[2]));
+        memcpy(last, x, sizeof last);
+    }
+    for (int k = 0; k < 2; k++) o->rest[k] = isnan(s->rest[k]) ? length : s->rest[k];
+}
+
+/// How large the trees are that a spring or tendon pulls at, m.
+static double pulled_extent(const ctn_model *m, const model_bond *o)
+{
+    double extent = 0;
+    for (int k = o->joint; k < o->joint + o->joints; k++) extent = fmax(extent, tree_extent(m, m->bond_joints[k].body));
+    for (int k = o->point; k < o->point + o->points; k++) extent = fmax(extent, tree_extent(m, m->bond_points[k].body));
+    return extent;
+}
+
 static void make_bond(ctn_model *m, const ctn_scene *scene, int k, const double *R, const double *p)
 {
     const scene_bond *const s = &scene->bonds[k];
@@ -146,15 +172,13 @@ static void make_bond(ctn_model *m, const ctn_scene *scene, int k, const double 
         memcpy(o->poly, s->poly, sizeof o->poly), o->size = bond_size(m, o);
         return;
     }
-    if (s->kind == BOND_TENDON) {
-        double extent = 0;
-        o->length = s->length, o->joints = s->njoint;
-        for (int i = 0; i < s->njoint; i++) {
-            const int body = first_body(m, s->joints[i], &count);
-            m->bond_joints[m->nbond_joint++] = (bond_joint){body, s->shares[i]};
-            extent = fmax(extent, tree_extent(m, body));
-        }
-        o->compliance = extent / (RANGE_STIFFNESS * moving_weight(m));
+    if (!o->rows) {
+        o->joints = s->njoint, o->point = m->nbond_point, memcpy(o->rest, s->rest, sizeof o->rest);
+        for (int i = 0; i < s->njoint; i++)
+            m->bond_joints[m->nbond_joint++] = (bond_joint){first_body(m, s->joints[i], &count), s->shares[i]};
+        if (s->npoint) lay_path(m, s, R, p, o);
+        if (isfinite(o->range[0]) || isfinite(o->range[1]))
+            o->compliance = pulled_extent(m, o) / (RANGE_STIFFNESS * moving_weight(m));
         return;
     }
     o->a = m->frames[s->a].body, o->b = s->b < 0 ? -1 : m->frames[s->b].body;
@@ -198,7 +222,7 @@ static double apart(const ctn_model *m, const scene_bond *s, const model_bond *o
 double bond_opening(const ctn_model *m, const ctn_scene *scene, const model_bond *o, const double *R, const double *p)
 {
     const scene_bond *const s = &scene->bonds[o - m->bonds];
-    if (s->kind == BOND_SPRING || s->kind == BOND_TENDON) return 0;
+    if (!o->rows) return 0;
     if (s->kind == BOND_COUPLING) {
         double slope;
         const double lead = o->leader < 0 ? 0 : m->q0[m->bodies[o->leader].qadr];
@@ -217,7 +241,13 @@ static ctn_status check_bond(const ctn_model *m, const ctn_scene *scene, int k, 
     char key[40], name[80] = "";
     snprintf(key, sizeof key, "%s[%d]", s->list, s->entry);
     if (s->name) snprintf(name, sizeof name, "'%.60s' ", s->name);
-    if (s->kind < BOND_COUPLING && o->a == o->b)
+    bool fixed = s->kind < BOND_COUPLING ? o->a == o->b : o->points > 0;
+    for (int i = o->point; i < o->point + o->points - 1; i++)
+        fixed = fixed && !(m->bond_points[i].share > 0 && m->bond_points[i].body != m->bond_points[i + 1].body);
+    if (fixed && s->kind == BOND_PATH)
+        return fail_at(err, CTN_BAD_SCENE, s->file, s->at.line, s->at.column, key,
+                       "%sgoes through points that are fixed to each other: it is always as long", name);
+    if (fixed)
         return fail_at(err, CTN_BAD_SCENE, s->file, s->at.line, s->at.column, key,
                        "%sjoins two links that are fixed to each other", name);
     if (s->kind == BOND_DISTANCE && !(o->length > 0))
@@ -241,10 +271,10 @@ static ctn_status check_bond(const ctn_model *m, const ctn_scene *scene, int k, 
 static ctn_status check_mass(const ctn_model *m, const ctn_scene *scene, int k, ctn_error *err)
 {
     const scene_bond *const s = &scene->bonds[k];
-    const model_bond *const o = &m->bonds[k];
-    for (int side = 0; side < 2; side++) {
-        const int body = side ? o->b : o->a, link = side ? s->b : s->a;
-        if (o->kind == BOND_COUPLING || o->kind == BOND_TENDON || body < 0 || m->bodies[body].flags & BODY_MASS) continue;
+    const bool loop = s->kind < BOND_COUPLING;
+    for (int side = 0; side < (loop ? 2 : s->npoint); side++) {
+        const int link = !loop ? s->points[side].link : side ? s->b : s->a, body = link < 0 ? -1 : m->frames[link].body;
+        if (body < 0 || m->bodies[body].flags & BODY_MASS) continue;
         char key[40];
         snprintf(key, sizeof key, "%s[%d]", s->list, s->entry);
         return fail_at(err, CTN_BAD_SCENE, s->file, s->at.line, s->at.column, key,
@@ -258,13 +288,16 @@ ctn_status compile_bonds(ctn_model *m, const ctn_scene *scene, ctn_error *err)
     const size_t count = (size_t)scene->nbond;
     if (!count) return CTN_OK;
     double *p, *const R = places_at_start(m, &p);
-    size_t joints = 1;
-    for (int k = 0; k < scene->nbond; k++) joints += (size_t)scene->bonds[k].njoint;
+    size_t joints = 1, points = 1;
+    for (int k = 0; k < scene->nbond; k++) joints += (size_t)scene->bonds[k].njoint, points += (size_t)scene->bonds[k].npoint;
     m->bonds = calloc(count, sizeof *m->bonds), m->bond_joints = calloc(joints, sizeof *m->bond_joints);
-    ctn_status status = R && m->bonds && m->bond_joints ? CTN_OK : CTN_NO_MEMORY;
+    m->bond_points = calloc(points, sizeof *m->bond_points);
+    ctn_status status = R && m->bonds && m->bond_joints && m->bond_points ? CTN_OK : CTN_NO_MEMORY;
     for (int k = 0; k < scene->nbond && status == CTN_OK; k++) make_bond(m, scene, k, R, p);
     for (int k = 0; k < scene->nbond && status == CTN_OK; k++) status = check_bond(m, scene, k, R, p, err);
     for (int k = 0; k < scene->nbond && status == CTN_OK; k++) status = check_mass(m, scene, k, err);
+    for (int n = 0; n < m->nmotor && status == CTN_OK; n++)
+        if (m->motors[n].tendon) m->bonds[m->motors[n].tendon - 1].motor = n + 1;
     m->nbond = status == CTN_OK ? scene->nbond : 0;
     free(R);
     return status;

@@ -165,7 +165,7 @@ static bool compile_loads(ctn_model *m, const ctn_scene *scene)
     return true;
 }
 
-/// Motors on joints and links. Bodies are known, and loads.
+/// Motors on joints, tendons and links. Bodies are known, and loads.
 static bool compile_motors(ctn_model *m, const ctn_scene *scene)
 {
     m->nmotor = scene->nmotor;
@@ -174,8 +174,9 @@ static bool compile_motors(ctn_model *m, const ctn_scene *scene)
         const scene_motor *const s = &scene->motors[n];
         int count;
         const bool thrusts = s->type >= MOTOR_THRUST;
-        const int body = thrusts ? m->frames[s->link].body : first_body(m, s->link, &count) + s->dof;
+        const int body = thrusts || s->tendon ? m->frames[s->link].body : first_body(m, s->link, &count) + s->dof;
         m->motors[n] = (joint_motor){.body = body,
+                                     .tendon = s->tendon,
                                      .control = m->ncontrol,
                                      .type = s->type,
                                      .kp = s->kp,
@@ -195,7 +196,7 @@ static bool compile_motors(ctn_model *m, const ctn_scene *scene)
         memcpy(to->target, s->target, sizeof s->target), memcpy(to->velocity, s->velocity, sizeof s->velocity);
         memcpy(to->feedforward, s->feedforward, sizeof s->feedforward), memcpy(to->moves, s->moves, sizeof s->moves);
         for (int k = 0; k < 3 * MOTOR_TOLD; k++) to->moving = to->moving || to->moves[k / 3][k % 3];
-        if (thrusts) continue;
+        if (thrusts || s->tendon) continue;
         m->bodies[body].motor = n,
         m->bodies[body].flags |= BODY_MOTOR | BODY_PASSIVE | (s->type == MOTOR_POSITION ? BODY_SERVO : 0u);
         m->passive = true;

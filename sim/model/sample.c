@@ -159,7 +159,7 @@ static int each_parameter(const ctn_scene *scene, const ctn_model *model, const 
         for (int i = 0; i < scene->nmotor * each && scene->spread[what] && parameter_of_motor(kind); i++) {
             const scene_motor *const a = &scene->motors[i / each];
             const scene_spread *const s = &scene->spread[what][a->link];
-            if (!s->kind || !motor_has(scene_motor_traits(a), kind)) continue;
+            if (!s->kind || a->tendon || !motor_has(scene_motor_traits(a), kind)) continue;
             if (list) list[count] = (ctn_parameter){kind, i};
             if (values) values[count] = draw(s, o, i, i % each, what);
             count++;

@@ -21,7 +21,7 @@ static void sense_its_joint(const ctn_model *m, const scene_sensor *s, model_sen
     if (s->type != CTN_SENSE_MOTOR_EFFORT) return;
     for (int k = 0; k < m->nmotor; k++) {
         const ctn_body *const b = &m->bodies[m->motors[k].body];
-        if (m->motors[k].type >= MOTOR_THRUST) continue;
+        if (m->motors[k].type >= MOTOR_THRUST || m->motors[k].tendon) continue;
         if (to->vadr >= b->vadr && to->vadr < b->vadr + b->nv) to->motor = k;
     }
 }

@@ -419,6 +419,6 @@ bool read_mjcf(robot *r)
     name_table_free(&m.class_names), name_table_free(&m.meshes.names), name_table_free(&m.materials.names);
     name_table_free(&m.fields.names), free(m.fields.list), free(m.surfaces), free(m.excludes);
     free(m.meshes.list), free(m.materials.list), free(m.classes);
-    free(m.scopes), free(m.bodies), free(m.joints), free(m.geoms), free(m.sites);
+    free(m.scopes), free(m.bodies), free(m.joints), free(m.geoms), free(m.sites), free(m.tendons);
     return ok && r->good;
 }

@@ -104,6 +104,12 @@ typedef struct mjcf_assets {
     name_table names;
 } mjcf_assets;
 
+/// A tendon that the scene gets, and that an actuator names.
+typedef struct mjcf_tendon {
+    const char *name;
+    bool driven;
+} mjcf_tendon;
+
 /// Things that are passed over: how many, and where the first is.
 typedef struct mjcf_passed {
     document_place first;
@@ -140,7 +146,8 @@ typedef struct mjcf {
     mjcf_field field;
     mjcf_surface *surfaces;
     int (*excludes)[2];  // bodies that do not touch each other
-    int nsurface, nexclude;
+    mjcf_tendon *tendons;
+    int nsurface, nexclude, ntendon;
     bool layered, no_contact;  // not all that touches touches all of them; contacts are turned off
     bool meeting;              // bits say which of the geoms that move touch each other: each bit that counts is a layer
     int bit_layers[32];        // -1: it does not

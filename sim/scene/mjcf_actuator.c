@@ -201,6 +201,18 @@ static mjcf_joint *find_joint(mjcf *m, mjcf_item of, const char **why)
     return NULL;
 }
 
+/// The tendon that it pulls.
+static mjcf_tendon *find_tendon(mjcf *m, const char *name, const actuator *a, const char **why)
+{
+    *why = a->armature != 0 ? "its armature: a tendon turns no rotor" : "there is no such tendon";
+    for (int i = 0; a->armature == 0 && i < m->ntendon; i++) {
+        if (strcmp(m->tendons[i].name, name) != 0) continue;
+        *why = m->tendons[i].driven ? "its tendon has one already" : NULL;
+        return *why ? NULL : &m->tendons[i];
+    }
+    return NULL;
+}
+
 /// Whether a range holds: if its flag says so or, if that is `auto`, if it is there.
 static bool has_range(mjcf *m, mjcf_item of, int limited, const double range[2], const char *name)
 {
@@ -296,19 +308,23 @@ static void tell_motor(mjcf *m, mjcf_item of, const actuator *a, double u, remar
     const document_place at = of.element->at;
     affine f = {0};
     const char *why = find_law(a, &f);
-    mjcf_joint *const joint = why ? NULL : find_joint(m, of, &why);
-    if (joint && a->gear[0] == 0) why = "its gear is 0";
+    const char *const cord = mjcf_value(m, of, "tendon");
+    mjcf_tendon *const tendon = why || !cord ? NULL : find_tendon(m, cord, a, &why);
+    mjcf_joint *const joint = why || tendon ? NULL : find_joint(m, of, &why);
+    if (!why && a->gear[0] == 0) why = "its gear is 0";
     const double ratio = f.b[2] > 0 && f.gain == -f.b[1] ? f.b[2] : 0;  // to critical damping, in the place of what damps
     if (ratio > 0) f.b[2] = 0;
+    if (!why && tendon && ratio > 0) why = "its dampratio: a tendon meets another inertia in each pose; give it kv";
     if (!why && (f.b[1] > 0 || f.b[2] > 0)) why = "its bias pushes away";
     if (why) {
         xml_use_all(of.element), mjcf_ignore(m, of.element, why);
         return;
     }
     const bool only_brakes = is_damper(a), holds = f.b[1] != 0, brakes = f.b[2] != 0 || only_brakes;
-    joint->driven = true;
+    *(tendon ? &tendon->driven : &joint->driven) = true;
     say_open(r, NULL, NODE_MAPPING, at);
-    say_text(r, "joint", joint->link, at);
+    if (tendon) say_text(r, "tendon", tendon->name, at);
+    else say_text(r, "joint", joint->link, at);
     say_word(r, "type", holds ? "position" : brakes ? "velocity" : "torque", at);
     if (holds) say_number(r, "kp", -f.b[1], at);
     if (ratio > 0) say_number(r, "damping_ratio", ratio, at);

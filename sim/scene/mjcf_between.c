@@ -286,69 +286,142 @@ static void tell_equalities(mjcf *m, const char *kind, opened *list, void (*tell
 
 // ---- tendons
 
-/// A sum of joints, with a spring, a damper and limits. Where it is at rest, if nothing is said, is as long as it is at all `ref`.
-static void tell_tendon(mjcf *m, mjcf_item of, opened *list)
+/// Whether an actuator is on the tendon of this name.
+static bool is_actuated(const mjcf *m, const char *name)
+{
+    for (xml_element *c = xml_next(m->r->root->child, "actuator"); name && c; c = xml_next(c->next, "actuator"))
+        for (xml_element *e = c->child; e; e = e->next) {
+            const char *const tendon = xml_value(e, "tendon");
+            if (tendon && !strcmp(tendon, name)) return true;
+        }
+    return false;
+}
+
+/// `joints`: a sum of them; *length: it at all `ref`. Why there is none; NULL: it is told, or it has been reported.
+static const char *joints_of_tendon(mjcf *m, xml_element *e, double *length)
+{
+    for (xml_element *j = xml_next(e->child, "joint"); j; j = xml_next(j->next, "joint")) {
+        double coefficient, ref;
+        j->used = true;
+        if (!robot_numbers(m->r, j, "coef", 1, NULL, &coefficient)) return NULL;
+        if (!joint_called(m, xml_value(j, "joint"), &ref)) return "one of its joints is none, or neither a hinge nor a slide";
+        *length += coefficient * ref;
+    }
+    return NULL;
+}
+
+static void say_joints(mjcf *m, xml_element *e)
 {
     static const double none[1] = {0};
+    say_open(m->r, "joints", NODE_MAPPING, e->at);
+    for (xml_element *j = xml_next(e->child, "joint"); j; j = xml_next(j->next, "joint")) {
+        double coefficient = 0, ref;
+        const mjcf_joint *const joint = joint_called(m, xml_value(j, "joint"), &ref);
+        robot_numbers(m->r, j, "coef", 1, none, &coefficient);
+        say_number(m->r, joint->link, coefficient, j->at);
+    }
+    say_close(m->r);
+}
+
+/// Why a path is none that goes straight from site to site.
+static const char *check_sites(mjcf *m, xml_element *e)
+{
+    int sites = 0;
+    bool moves = false;
+    for (xml_element *part = e->child; part; part = part->next) {
+        mjcf_place at;
+        int body;
+        xml_use_all(part);
+        if (!strcmp(part->name, "pulley")) {
+            if (sites == 1) return "a branch has one site; it goes through two at least";
+            sites = 0;
+            continue;
+        }
+        if (!strcmp(part->name, "geom"))
+            return "it wraps around a <geom>, which tendons here do not: lead it through more sites, or take <fixed>";
+        if (strcmp(part->name, "site") != 0) continue;
+        const char *const why = mjcf_find_any_site(m, xml_value(part, "site"), &at, &body);
+        if (why) return why;
+        sites++, moves = moves || mjcf_moves(m, body);
+    }
+    return sites < 2 ? "a branch has one site, or none; it goes through two at least" : moves ? NULL : "none of its sites moves";
+}
+
+static bool say_path(mjcf *m, xml_element *e)
+{
+    robot *const r = m->r;
+    say_open(r, "path", NODE_SEQUENCE, e->at);
+    for (xml_element *part = e->child; part; part = part->next) {
+        const bool pulley = !strcmp(part->name, "pulley");
+        mjcf_place at;
+        double divisor;
+        int body;
+        if (!pulley && strcmp(part->name, "site") != 0) continue;
+        if (pulley && !robot_numbers(r, part, "divisor", 1, NULL, &divisor)) return false;
+        say_open(r, NULL, NODE_MAPPING, part->at);
+        if (pulley) say_number(r, "pulley", divisor, part->at);
+        else {
+            mjcf_find_any_site(m, xml_value(part, "site"), &at, &body);
+            say_text(r, "link", link_called(m, body), part->at), say_numbers(r, "at", at.at.p, 3, part->at);
+        }
+        say_close(r);
+    }
+    say_close(r);
+    return true;
+}
+
+/// A sum of joints, or a path through sites, with a spring, a damper and limits. Where it is at rest, if nothing is said, is as long
+/// as it is at all `ref`.
+static void tell_tendon(mjcf *m, mjcf_item of, bool path, opened *list)
+{
     robot *const r = m->r;
     xml_element *const e = of.element;
     const document_place at = e->at;
     const char *const name = xml_value(e, "name");
     double stiffness = 0, damping = 0, range[2], rest[2] = {-1, -1}, length = 0, first[3];
+    const bool driven = is_actuated(m, name);
     xml_value(e, "group"), xml_value(e, "user"), xml_value(e, "margin"), xml_value(e, "width"), xml_value(e, "rgba");
     if (mjcf_find(m, of, "stiffness") && mjcf_some_numbers(m, of, "stiffness", 3, first) > 0) stiffness = first[0];
     if (mjcf_find(m, of, "damping") && mjcf_some_numbers(m, of, "damping", 3, first) > 0) damping = first[0];
     const int rests = mjcf_some_numbers(m, of, "springlength", 2, rest);
     const bool limited = mjcf_limited(m, of, "limited", "range", range);
     if (rests < 0 || !r->good) return;
-    for (xml_element *j = xml_next(e->child, "joint"); j; j = xml_next(j->next, "joint")) {
-        double coefficient, ref;
-        j->used = true;
-        if (!robot_numbers(r, j, "coef", 1, NULL, &coefficient)) return;
-        if (!joint_called(m, xml_value(j, "joint"), &ref)) {
-            ignore(m, e, "one of its joints is none, or neither a hinge nor a slide");
-            return;
-        }
-        length += coefficient * ref;
-    }
-    if (!(stiffness > 0) && !(damping > 0) && !limited) {
-        ignore(m, e, "it has no spring, no damper and no limits");
+    const char *const why = path ? check_sites(m, e) : joints_of_tendon(m, e, &length);
+    if (!r->good) return;
+    if (why || (!(stiffness > 0) && !(damping > 0) && !limited && !driven)) {
+        ignore(m, e, why ? why : "it has no spring, no damper, no limits and no actuator");
         return;
     }
-    if (rests == 2 && rest[0] != rest[1]) robot_warn(r, at, "springlength: its spring is slack in a range; taken at its middle");
-    if (rests == 2) rest[0] = (rest[0] + rest[1]) / 2;
+    if (rests == 1) rest[1] = rest[0];
+    if (path && stiffness > 0 && rest[0] < 0 && m->key)
+        robot_warn(r, at, "springlength: not given, and so it is at rest as the <key> has it at the start; say how long it is");
     open_entry(m, list, at);
     if (name && *name) say_text(r, "name", name, at);
-    say_open(r, "joints", NODE_MAPPING, at);
-    for (xml_element *j = xml_next(e->child, "joint"); j; j = xml_next(j->next, "joint")) {
-        double coefficient = 0, ref;
-        const mjcf_joint *const joint = joint_called(m, xml_value(j, "joint"), &ref);
-        robot_numbers(r, j, "coef", 1, none, &coefficient);
-        say_number(r, joint->link, coefficient, j->at);
-    }
-    say_close(r);
-    if (stiffness > 0) {
-        say_number(r, "stiffness", stiffness, at);
-        say_number(r, "rest", rest[0] < 0 ? length : rest[0], at);
-    }
+    if (path && !say_path(m, e)) return;
+    if (!path) say_joints(m, e);
+    if (stiffness > 0 || driven) say_number(r, "stiffness", stiffness, at);
+    if (stiffness > 0 && rest[0] >= 0 && rest[1] > rest[0]) say_numbers(r, "rest", rest, 2, at);
+    else if (stiffness > 0 && (rest[0] >= 0 || !path)) say_number(r, "rest", rest[0] < 0 ? length : rest[0], at);
     if (damping > 0) say_number(r, "damping", damping, at);
     if (limited) say_numbers(r, "range", range, 2, at);
     say_close(r);
+    if (name && driven) m->tendons[m->ntendon++] = (mjcf_tendon){.name = name};
 }
 
 static void tell_tendons(mjcf *m)
 {
     opened list = {.key = "tendons"};
-    for (xml_element *c = xml_next(m->r->root->child, "tendon"); c; c = xml_next(c->next, "tendon")) {
+    size_t count = 1;
+    for (xml_element *c = xml_next(m->r->root->child, "tendon"); c; c = xml_next(c->next, "tendon"))
+        for (xml_element *e = c->child; e; e = e->next) count++;
+    m->tendons = reader_alloc(m->r->s->r, count * sizeof *m->tendons);
+    for (xml_element *c = m->tendons ? xml_next(m->r->root->child, "tendon") : NULL; c; c = xml_next(c->next, "tendon")) {
         c->used = true;
         for (xml_element *e = c->child; e && m->r->good; e = e->next) {
             const bool path = !strcmp(e->name, "spatial");
             if (!path && strcmp(e->name, "fixed") != 0) continue;
             e->used = true;
-            if (path) {
-                for (xml_element *part = e->child; part; part = part->next) xml_use_all(part);
-                ignore(m, e, "tendons along a path are not in this version; `springs` between links pull along a line");
-            } else tell_tendon(m, (mjcf_item){e, mjcf_find_class(m, e, "class", m->main)}, &list);
+            tell_tendon(m, (mjcf_item){e, mjcf_find_class(m, e, "class", m->main)}, path, &list);
         }
     }
     close_list(m, &list);

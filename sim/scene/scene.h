@@ -148,10 +148,11 @@ typedef struct scene_table {
     double *numbers;  // [columns][rows]
 } scene_table;
 
-/// A motor on a degree of freedom of a link's joint, on its own side of the gear, or on a ball as a whole. Its rotor is in the
-/// joint's armature.
+/// A motor on a degree of freedom of a link's joint, on its own side of the gear, on a ball as a whole, or on a tendon. Its rotor is
+/// in the joint's armature.
 typedef struct scene_motor {
-    int link, dof;
+    int link, dof;  // of a tendon: one of the links that it pulls at
+    int tendon;     // which of the scene's bonds, counted from 1; 0: it is on no tendon
     int told;  // numbers of what it is told: 1, of a ball 3
     motor_type type;
     double kp, kd;
@@ -390,6 +391,12 @@ typedef struct scene_apart {
     int a, b;
 } scene_apart;
 
+/// A point that a tendon goes through, and by how much the way to the next one counts; 0: a branch ends here.
+typedef struct scene_waypoint {
+    int link;  // -1: the world
+    double at[3], share;  // m, link frame
+} scene_waypoint;
+
 /// One of `loops:`, `couplings:`, `tendons:`, or of `springs:` between links.
 typedef struct scene_bond {
     bond_kind kind;
@@ -403,9 +410,13 @@ typedef struct scene_bond {
     bool turned;               // `relative` is given; else it is as at the start
     double relative[4];        // of a weld: how b is turned in the frame of a
     double length, stiffness, damping, compliance;  // NAN: not given
+    double rest[2];  // m, of springs and tendons: slack from the first to the second; NAN: as long as at the start
     double poly[5], range[2];
+    bool pulls;           // of a tendon: its stiffness, damping or range is given
     int *joints, njoint;  // of a tendon: links
     double *shares;       // [njoint] m/rad or 1
+    scene_waypoint *points;  // [npoint], of a tendon along a path or a spring
+    int npoint;
     scene_place at;
     const char *file;  // owned by the scene
 } scene_bond;

@@ -27,13 +27,14 @@ static scene_bond *next_bond(source *s, const char *list, const node *n, int ent
                                        .axis = {0, 0, 1},
                                        .relative = {1, 0, 0, 0},
                                        .length = NAN,
+                                       .rest = {NAN, NAN},
                                        .range = {-INFINITY, INFINITY},
                                        .at = {n->line, n->column},
                                        .file = scene->files[s->file].path};
     return &bonds[scene->nbond];
 }
 
-static void drop(scene_bond *o) { free(o->name), free(o->joints), free(o->shares); }
+static void drop(scene_bond *o) { free(o->name), free(o->joints), free(o->shares), free(o->points); }
 
 /// A name of its own in its list.
 static bool name_bond(source *s, const node *n, scene_bond *o)
@@ -265,6 +266,65 @@ static bool read_tendon_joints(source *s, const node *n, scene_bond *o)
     return ok;
 }
 
+/// A point of a path, {link, at}; or {pulley}: another branch begins, whose length counts by 1 over the number.
+static bool read_waypoint(source *s, const node *n, scene_bond *o, double *share)
+{
+    enum { LINK, AT, PULLEY, KEYS };
+    static const key keys[KEYS] = {[LINK] = {.name = "link"}, [AT] = {.name = "at"}, [PULLEY] = {.name = "pulley"}};
+    const node *v[KEYS];
+    double divisor;
+    if (!read_keys(s, n, "a point of a path", keys, KEYS, v)) return false;
+    if (v[PULLEY]) {
+        if (v[LINK] || v[AT]) return bad_key(s, v[PULLEY], "stands beside a point; it is an entry of its own, between two branches");
+        if (!read_number(s, v[PULLEY], POSITIVE, &divisor)) return false;
+        if (o->npoint) o->points[o->npoint - 1].share = 0;
+        *share = 1 / divisor;
+        return true;
+    }
+    scene_waypoint *const to = &o->points[o->npoint];
+    *to = (scene_waypoint){.link = -1, .share = *share};
+    if (!v[LINK]) return missing_key(s, n, "link", "missing; it is the link that the point is of, or `world`");
+    bool ok = true;
+    if (v[LINK]->kind != NODE_SCALAR || strcmp(v[LINK]->text, "world")) ok = read_link_name(s, v[LINK], &to->link);
+    if (v[AT]) ok = read_vector(s, v[AT], 3, ANY_SIGN, to->at) && ok;
+    o->npoint += ok;
+    return ok;
+}
+
+/// `path: [{link: drum, at: [0, 0, 0.1]}, {link: finger}]`: the points that it goes through.
+static bool read_path(source *s, const node *n, scene_bond *o)
+{
+    static const char expected[] = "expected a list of at least two points, [{link, at}, ..], found %s";
+    if (n->kind != NODE_SEQUENCE || n->size < 2) return bad_value(s, n, expected, found(n).text);
+    o->points = reader_alloc(s->r, (size_t)n->size * sizeof *o->points);
+    if (!o->points) return out_of_memory(s);
+    double share = 1;
+    bool ok = true, moves = false;
+    for (const node *entry = n->child; entry && !hopeless(s); entry = entry->next) ok = read_waypoint(s, entry, o, &share) && ok;
+    if (!ok) return false;
+    if (!o->npoint) return bad_value(s, n, expected, "pulleys alone");
+    o->points[o->npoint - 1].share = 0;
+    for (int k = 0; k < o->npoint; k++) {
+        moves = moves || (o->points[k].link >= 0 && link_moves(s->r->scene, o->points[k].link));
+        if (!(o->points[k].share > 0) && !(k && o->points[k - 1].share > 0))
+            return bad_value(s, n, "each branch goes through two points at least, and that of point %d does not", k);
+    }
+    return moves || bad_value(s, n, "none of its points moves: there is nothing to pull");
+}
+
+/// `rest`: a length, or from what length to what it is slack.
+static bool read_rest(source *s, const node *n, double rest[2])
+{
+    if (n->kind != NODE_SEQUENCE) {
+        const bool ok = read_number(s, n, ANY_SIGN, &rest[0]);
+        rest[1] = rest[0];
+        return ok;
+    }
+    return read_vector(s, n, 2, ANY_SIGN, rest) &&
+           (rest[0] <= rest[1] || bad_value(s, n, "expected a length, or [from, to] between which it is slack, found [%g, %g]",
+                                            rest[0], rest[1]));
+}
+
 static bool read_tendon(source *s, const node *n, scene_bond *o)
 {
     enum { NAME, JOINTS, PATH, STIFFNESS, DAMPING, REST, RANGE, KEYS };
@@ -273,24 +333,22 @@ static bool read_tendon(source *s, const node *n, scene_bond *o)
         [STIFFNESS] = {.name = "stiffness"}, [DAMPING] = {.name = "damping"}, [REST] = {.name = "rest"},
         [RANGE] = {.name = "range"}};
     const node *v[KEYS];
-    o->kind = BOND_TENDON, o->length = 0;
     if (!read_keys(s, n, "a tendon", keys, KEYS, v)) return false;
     bool ok = name_bond(s, v[NAME], o);
-    if (v[PATH])
-        return bad_key(s, v[PATH],
-                       "tendons along a path are not in this version; take `joints` with the lever arm at each, or "
-                       "`springs` between links");
-    if (!v[JOINTS])
-        ok = missing_key(s, n, "joints", "missing; it says how much longer the tendon is for each rad or m of a joint");
-    else ok = read_tendon_joints(s, v[JOINTS], o) && ok;
+    o->kind = v[PATH] ? BOND_PATH : BOND_TENDON;
+    if (v[PATH] && v[JOINTS]) ok = bad_key(s, v[PATH], "stands beside `joints`; a tendon is of joints, or goes along a path");
+    else if (v[PATH]) ok = read_path(s, v[PATH], o) && ok;
+    else if (v[JOINTS]) ok = read_tendon_joints(s, v[JOINTS], o) && ok, o->rest[0] = o->rest[1] = 0;
+    else
+        ok = missing_key(s, n, "path", "missing; a tendon goes through the points of a `path`, or is a sum of `joints`, which says how much "
+                                       "longer it is for each rad or m of a joint");
     if (v[STIFFNESS]) ok = read_number(s, v[STIFFNESS], NOT_NEGATIVE, &o->stiffness) && ok;
     if (v[DAMPING]) ok = read_number(s, v[DAMPING], NOT_NEGATIVE, &o->damping) && ok;
-    if (v[REST]) ok = read_number(s, v[REST], ANY_SIGN, &o->length) && ok;
+    if (v[REST]) ok = read_rest(s, v[REST], o->rest) && ok;
     if (v[RANGE]) ok = read_vector(s, v[RANGE], 2, ANY_SIGN, o->range) && ok;
+    o->pulls = v[STIFFNESS] || v[DAMPING] || v[RANGE];
     if (ok && v[RANGE] && o->range[0] > o->range[1])
         ok = bad_value(s, v[RANGE], "expected [shortest, longest], found [%g, %g]", o->range[0], o->range[1]);
-    if (!v[STIFFNESS] && !v[DAMPING] && !v[RANGE])
-        ok = missing_key(s, n, "stiffness", "missing; a tendon has a stiffness, a damping or a range");
     return ok;
 }
 
@@ -318,13 +376,34 @@ bool read_loops(source *s, const node *n) { return read_list(s, n, loops, read_l
 bool read_couplings(source *s, const node *n) { return read_list(s, n, couplings, read_coupling); }
 bool read_tendons(source *s, const node *n) { return read_list(s, n, tendons, read_tendon); }
 
+bool check_tendons(source *s, const node *n)
+{
+    const ctn_scene *const scene = s->r->scene;
+    const char *const file = scene->files[s->file].path;
+    bool ok = true;
+    int entry = 0;
+    for (const node *each = n->child; each; each = each->next, entry++)
+        for (int k = 0; k < scene->nbond; k++) {
+            const scene_bond *const o = &scene->bonds[k];
+            if (o->list != tendons || o->entry != entry || o->file != file) continue;
+            bool acts = o->pulls;
+            for (int i = 0; i < scene->nmotor; i++) acts = acts || scene->motors[i].tendon == k + 1;
+            if (!acts) ok = missing_key(s, each, "stiffness", "missing; a tendon has a stiffness, a damping, a range or a motor");
+        }
+    return ok;
+}
+
 bool add_link_spring(source *s, const node *n, int entry, const scene_load *spring, int b, const double at_b[3], double rest)
 {
     scene_bond *const o = next_bond(s, springs, n, entry);
     if (!o) return false;
-    o->kind = BOND_SPRING, o->a = spring->link, o->b = b, o->placed[0] = o->placed[1] = true, o->length = rest;
+    o->kind = BOND_SPRING, o->rest[0] = o->rest[1] = rest;
     o->stiffness = spring->stiffness, o->damping = spring->damping;
-    memcpy(o->at_a, spring->point, sizeof o->at_a), memcpy(o->at_b, at_b, sizeof o->at_b);
+    o->points = reader_alloc(s->r, 2 * sizeof *o->points);
+    if (!o->points) return out_of_memory(s);
+    o->points[0] = (scene_waypoint){.link = spring->link, .share = 1}, o->points[1] = (scene_waypoint){.link = b};
+    memcpy(o->points[0].at, spring->point, sizeof spring->point), memcpy(o->points[1].at, at_b, 3 * sizeof *at_b);
+    o->npoint = 2;
     s->r->scene->nbond++;
     return true;
 }

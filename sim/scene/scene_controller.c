@@ -98,9 +98,9 @@ static bool add_motors(source *s, const node *entry, scene_controller *to)
     int link;
     if (!read_link_name(s, entry, &link)) return false;
     for (int k = 0; k < before; k++)
-        if (scene->motors[to->motors[k]].link == link) return bad_value(s, entry, "%s is in the list already", found(entry).text);
+        if (scene->motors[to->motors[k]].link == link && !scene->motors[to->motors[k]].tendon) return bad_value(s, entry, "%s is in the list already", found(entry).text);
     for (int k = 0; k < scene->nmotor; k++)
-        if (scene->motors[k].link == link) to->motors[to->nmotor++] = k;
+        if (scene->motors[k].link == link && !scene->motors[k].tendon) to->motors[to->nmotor++] = k;
     return to->nmotor > before || bad_value(s, entry, "the joint of %s has no motor; give it one in `motors`", found(entry).text);
 }
 
@@ -178,7 +178,7 @@ static bool read_mirror(source *s, const node *list, scene_controller *to)
             continue;
         }
         for (int k = 0; k < to->nmotor; k++)
-            if (scene->motors[to->motors[k]].link == link) to->mirror[k] = known = true;
+            if (scene->motors[to->motors[k]].link == link && !scene->motors[to->motors[k]].tendon) to->mirror[k] = known = true;
         if (!known) ok = bad_value(s, entry, "%s is in none of `legs`", found(entry).text);
     }
     return ok;
@@ -217,7 +217,7 @@ static bool check_still(source *s, const node *at, const scene_controller *c)
 
 static value_unit unit_of(const ctn_scene *scene, const scene_motor *a)
 {
-    if (a->type >= MOTOR_TORQUE) return NO_UNIT;
+    if (a->type >= MOTOR_TORQUE || a->tendon) return NO_UNIT;
     const ctn_joint_type joint = scene->links[a->link].joint.type;
     if (a->type == MOTOR_VELOCITY) return velocity_units(joint)[a->dof];
     return joint == CTN_BALL ? ANGLE : coordinate_units(joint)[a->dof];

@@ -1,5 +1,5 @@
-/// `motors:` on joints: servos of position and of velocity, and torques; on a ball they turn it as a whole. Those of the types
-/// thrust and moment push a link.
+/// `motors:` on joints: servos of position and of velocity, and torques; on a ball they turn it as a whole. On a tendon they do the
+/// same with its length. Those of the types thrust and moment push a link.
 #include "sim/scene/scene_reader.h"
 
 #include <math.h>
@@ -26,6 +26,7 @@ enum motor_key {
     MOTOR_KEY_REACTION,
     MOTOR_KEY_LIMITS,
     MOTOR_KEY_DAMPING_RATIO,
+    MOTOR_KEY_TENDON,
     MOTOR_KEYS
 };
 
@@ -49,12 +50,15 @@ static const key motor_keys[MOTOR_KEYS] = {
     [MOTOR_KEY_REACTION] = {.name = "reaction"},
     [MOTOR_KEY_LIMITS] = {.name = "limits"},
     [MOTOR_KEY_DAMPING_RATIO] = {.name = "damping_ratio"},
+    [MOTOR_KEY_TENDON] = {.name = "tendon"},
 };
 
 #define BIT(k) (1u << (k))
 enum {
     OF_ALL = BIT(MOTOR_KEY_JOINT) | BIT(MOTOR_KEY_DOF) | BIT(MOTOR_KEY_TYPE) | BIT(MOTOR_KEY_TARGET) | BIT(MOTOR_KEY_EFFORT) |
-             BIT(MOTOR_KEY_GEAR) | BIT(MOTOR_KEY_ROTOR) | BIT(MOTOR_KEY_SPEED),
+             BIT(MOTOR_KEY_GEAR) | BIT(MOTOR_KEY_ROTOR) | BIT(MOTOR_KEY_SPEED) | BIT(MOTOR_KEY_TENDON),
+    NOT_OF_TENDONS = BIT(MOTOR_KEY_JOINT) | BIT(MOTOR_KEY_DOF) | BIT(MOTOR_KEY_ROTOR) | BIT(MOTOR_KEY_SPEED) | BIT(MOTOR_KEY_KI) |
+                     BIT(MOTOR_KEY_DAMPING_RATIO),
     OF_LINKS = BIT(MOTOR_KEY_LINK) | BIT(MOTOR_KEY_TYPE) | BIT(MOTOR_KEY_TARGET) | BIT(MOTOR_KEY_AXIS) | BIT(MOTOR_KEY_LIMITS)
 };
 
@@ -94,7 +98,7 @@ static bool read_type(source *s, const node *n, motor_type *type)
 static bool read_driven(source *s, const node *n, const node *const v[MOTOR_KEYS], scene_motor *motor)
 {
     const node *const joint = v[MOTOR_KEY_JOINT], *const dof = v[MOTOR_KEY_DOF];
-    if (!joint) return missing_key(s, n, "joint", "missing; it is the link whose joint the motor drives");
+    if (!joint) return missing_key(s, n, "joint", "missing; it is the link whose joint the motor drives; or say `tendon`");
     if (!read_link_name(s, joint, &motor->link)) return false;
     const ctn_joint_type type = s->r->scene->links[motor->link].joint.type;
     const int nv = joint_nv(type);
@@ -106,6 +110,27 @@ static bool read_driven(source *s, const node *n, const node *const v[MOTOR_KEYS
     if (type == CTN_BALL) return !dof || bad_key(s, dof, "a motor turns a ball joint as a whole; leave it out");
     if (dof) return read_whole(s, dof, 0, nv - 1, &motor->dof);
     return nv == 1 || missing_key(s, n, "dof", "missing; the joint has several degrees of freedom: 0 to %d", nv - 1);
+}
+
+/// The tendon that a motor is on, by its name; and one of the links that it pulls at.
+static bool read_pulled(source *s, const node *n, scene_motor *motor)
+{
+    const ctn_scene *const scene = s->r->scene;
+    const scene_bond *o = NULL;
+    const char *name;
+    if (!read_name(s, n, &name)) return false;
+    for (int k = 0; k < scene->nbond && !o; k++) {
+        const scene_bond *const other = &scene->bonds[k];
+        if ((other->kind == BOND_TENDON || other->kind == BOND_PATH) && other->name && !strcmp(other->name, name)) o = other;
+    }
+    if (!o) return bad_value(s, n, "no tendon is called %s; `tendons` have a `name`", found(n).text);
+    motor->told = 1, motor->tendon = (int)(o - scene->bonds) + 1;
+    motor->link = o->njoint ? o->joints[0] : -1;
+    for (int k = 0; k < o->npoint && motor->link < 0; k++)
+        if (o->points[k].link >= 0 && link_moves(scene, o->points[k].link)) motor->link = o->points[k].link;
+    for (const scene_motor *other = scene->motors; other < motor; other++)
+        if (other->tendon == motor->tendon) return bad_value(s, n, "%s has a motor already", found(n).text);
+    return true;
 }
 
 /// What a motor is told, which may move with time: one number, of a ball a list of three.
@@ -137,11 +162,11 @@ static bool read_orientation(source *s, const node *n, double target[3])
 static bool read_targets(source *s, const node *const v[MOTOR_KEYS], scene_motor *motor)
 {
     const ctn_joint_type joint = s->r->scene->links[motor->link].joint.type;
-    const value_unit rate = velocity_units(joint)[motor->dof];
-    const value_unit angle = joint == CTN_BALL ? ANGLE : coordinate_units(joint)[motor->dof];
+    const value_unit rate = motor->tendon ? NO_UNIT : velocity_units(joint)[motor->dof];
+    const value_unit angle = motor->tendon ? NO_UNIT : joint == CTN_BALL ? ANGLE : coordinate_units(joint)[motor->dof];
     const node *const target = v[MOTOR_KEY_TARGET], *const velocity = v[MOTOR_KEY_VELOCITY_TARGET];
     const node *const push = v[MOTOR_KEY_FEEDFORWARD];
-    const bool quaternion = joint == CTN_BALL && target && target->kind == NODE_SEQUENCE && target->size == 4;
+    const bool quaternion = motor->told == 3 && target && target->kind == NODE_SEQUENCE && target->size == 4;
     bool ok = true;
     if (target && motor->type == MOTOR_POSITION && quaternion) ok = read_orientation(s, target, motor->target);
     else if (target && motor->type == MOTOR_POSITION) ok = read_told(s, target, angle, TOLD_TARGET, motor);
@@ -179,7 +204,8 @@ static bool read_drive(source *s, const node *n, const node *const v[MOTOR_KEYS]
     if (ok && motor->gear == 0) ok = bad_value(s, v[MOTOR_KEY_GEAR], "expected a number that is not 0, found 0");
     if (v[MOTOR_KEY_ROTOR]) ok = read_number(s, v[MOTOR_KEY_ROTOR], NOT_NEGATIVE, &rotor) && ok;
     if (v[MOTOR_KEY_EFFORT]) ok = read_number(s, v[MOTOR_KEY_EFFORT], NOT_NEGATIVE, &motor->effort) && ok;
-    else motor->effort = joint->effort[motor->dof] / fabs(motor->gear);
+    else if (!motor->tendon) motor->effort = joint->effort[motor->dof] / fabs(motor->gear);
+    if (motor->tendon) return ok;
     if (!ok || !read_speed(s, n, v[MOTOR_KEY_SPEED], motor)) return false;
     for (int k = motor->dof; k < motor->dof + motor->told; k++) joint->armature[k] += motor->gear * motor->gear * rotor;
     return isfinite(joint->armature[motor->dof]) ||
@@ -242,11 +268,13 @@ static bool read_motor(source *s, const node *n, scene_motor *motor)
                          "missing; a motor is of the type position, velocity or torque, or, on a link, thrust or moment");
     else ok = read_type(s, v[MOTOR_KEY_TYPE], &motor->type);
     const bool thrusts = motor->type >= MOTOR_THRUST;
-    const bool placed = thrusts ? read_thruster(s, n, v, motor) : read_driven(s, n, v, motor);
+    const node *const tendon = thrusts ? NULL : v[MOTOR_KEY_TENDON];
+    const bool placed = thrusts ? read_thruster(s, n, v, motor) : tendon ? read_pulled(s, tendon, motor) : read_driven(s, n, v, motor);
     if (!ok || !placed) return false;
     for (int k = 0; k < MOTOR_KEYS; k++)
         if (v[k] && !(types[motor->type].keys & BIT(k)))
             ok = bad_key(s, v[k], "a motor of the type %s has none", types[motor->type].name);
+        else if (v[k] && tendon && (NOT_OF_TENDONS & BIT(k))) ok = bad_key(s, v[k], "a motor on a tendon has none");
     if (thrusts) return ok;
     if (v[MOTOR_KEY_GEAR] && motor->told > 1) ok = bad_key(s, v[MOTOR_KEY_GEAR], "the motor of a ball joint has none");
     if (types[motor->type].gain < MOTOR_KEYS && !v[types[motor->type].gain])
@@ -293,7 +321,7 @@ static bool check_driven(source *s, const node *n, int first)
         int k = 0;
         for (const node *motor = n->child; motor; motor = motor->next) nodes[k++] = motor;
         for (int i = 0; i < scene->nmotor; i++)
-            if (scene->motors[i].type < MOTOR_THRUST) all[count++] = (driven){scene->motors[i].link, scene->motors[i].dof, i};
+            if (scene->motors[i].type < MOTOR_THRUST && !scene->motors[i].tendon) all[count++] = (driven){scene->motors[i].link, scene->motors[i].dof, i};
         if (count) qsort(all, count, sizeof *all, driven_order);
     }
     for (size_t i = 1; i < count && all && nodes; i++)

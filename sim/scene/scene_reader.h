@@ -474,6 +474,9 @@ bool read_tendons(source *s, const node *n);
 bool add_link_spring(source *s, const node *n, int entry, const scene_load *spring, int b, const double at_b[3], double rest);
 void free_bonds(ctn_scene *scene);
 
+/// Whether each of the tendons in the list n has something that acts, a motor among it: motors are known.
+bool check_tendons(source *s, const node *n);
+
 /// Joints that follow others, and do not say where they start, start where they follow. For the end.
 void start_followers(reader *r);
 

@@ -118,11 +118,11 @@ static bool read_target(source *s, const node *n, const node *value, scene_rewar
     return read_vector(s, value, 3, ANY_SIGN, x->target);
 }
 
-/// Whether motors act on the joint of a link: its own, or thrusters, which any joint below them may bear.
+/// Whether motors act on the joint of a link: its own, or thrusters and tendons, which any joint below them may bear.
 static bool driven(const ctn_scene *scene, int link)
 {
     for (int k = 0; k < scene->nmotor; k++)
-        if (scene->motors[k].link == link || scene->motors[k].type >= MOTOR_THRUST) return true;
+        if (scene->motors[k].link == link || scene->motors[k].type >= MOTOR_THRUST || scene->motors[k].tendon) return true;
     return false;
 }
 

@@ -71,7 +71,7 @@ static void find_driven(const source *s, sample_of what, bool *driven)
     for (int l = s->first_link; l < scene->nlink && of_contact(what); l++) driven[l - s->first_link] = link_touches(scene, l);
     for (int k = 0; k < scene->nmotor && of_motors(what); k++) {
         const scene_motor *const motor = &scene->motors[k];
-        if (motor->link >= s->first_link && motor_has(scene_motor_traits(motor), (ctn_parameter_kind)(what - SAMPLE_PARAMETER)))
+        if (motor->link >= s->first_link && !motor->tendon && motor_has(scene_motor_traits(motor), (ctn_parameter_kind)(what - SAMPLE_PARAMETER)))
             driven[motor->link - s->first_link] = true;
     }
 }
