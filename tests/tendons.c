@@ -176,6 +176,30 @@ START_TEST(motors_pull)
 }
 END_TEST
 
+/// The cords of scenes/claw-crane.yaml close the claw on the box, which it lifts, holds still while it is carried, and lets fall.
+START_TEST(claw_lifts)
+{
+    ctn_error err = {0};
+    ctn_scene *const scene = ctn_scene_load(CATENA_SOURCE_DIR "/scenes/claw-crane.yaml", &err);
+    ck_assert_msg(scene != NULL, "%s", err.message);
+    ctn_model *const m = model_of_scene(scene);
+    const ctn_batch_config cfg = ctn_scene_config(scene);
+    ctn_batch *const batch = batch_with(m, &cfg);
+    double *const q = calloc((size_t)m->nq, sizeof *q), *const v = calloc((size_t)m->nv, sizeof *v), *const box = q + m->nq - 7;
+    step(batch, 110, q, v);
+    ck_assert_msg(fabs(box[2] - 0.04) < 1e-3, "the box is at %g m before the claw closes", box[2]);
+    step(batch, 190, q, v);  // the hoist is up
+    const double above = box[2] - q[1], beside = box[0] - q[0];
+    ck_assert_msg(box[2] > 0.2, "the box is at %g m", box[2]);
+    step(batch, 100, q, v);
+    ck_assert_msg(fabs(box[2] - q[1] - above) < 5e-3 && fabs(box[0] - q[0] - beside) < 1e-2 && box[0] > 0.2,
+                  "carried to %g, %g m; the claw is at %g, %g", box[0], box[2], q[0], q[1]);
+    step(batch, 250, q, v);
+    ck_assert_msg(fabs(box[2] - 0.04) < 1e-3 && fabs(box[0] - 0.4) < 0.05, "lies at %g, %g m", box[0], box[2]);
+    free(q), free(v), ctn_batch_free(batch), ctn_model_free(m), ctn_scene_free(scene);
+}
+END_TEST
+
 int main(void)
 {
     Suite *const suite = suite_create("tendons");
@@ -185,6 +209,7 @@ int main(void)
     tcase_add_test(all, hangs_on_pulleys);
     tcase_add_test(all, slack_cords_do_nothing);
     tcase_add_test(all, motors_pull);
+    tcase_add_test(all, claw_lifts);
     suite_add_tcase(suite, all);
     return run_suite(suite);
 }
