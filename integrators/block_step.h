@@ -129,7 +129,8 @@ KERNEL const real *block_velocity(const lane_model *m, const ctn_batch_config *c
 FN remembered remembered_by(const block_state *S)
 {
     remembered R;
-    R.z = S->z, R.slip = S->slip, R.press = S->press, R.pair_press = S->pair_press;
+    R.z = S->z, R.slip = S->slip, R.press = S->press, R.pair_of = S->pair_of, R.pair_press = S->pair_press,
+    R.pair_slip = S->pair_slip;
     return R;
 }
 

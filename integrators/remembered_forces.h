@@ -24,7 +24,8 @@ typedef struct {
     const real *z;
     const vec3 *slip;
     const real *press;
-    const real *pair_press;  // [nslot] of pairs of links; NULL: there are none
+    const real *pair_of, *pair_press;  // [nslot] of pairs of links; NULL: there are none
+    const vec3 *pair_slip;
 } remembered;
 
 /// What contact point k, of loads at L, feels under the normal force l with bristles bent to z: the force of its surface on it,
@@ -84,36 +85,6 @@ KERNEL void tell_contact(const lane_model *m, const remembered *R, const loads_w
     x[6] = negate(on.gap);
     x[7] = sel(gt(l, rset(0)), sel(F.sticks, rset(CTN_STICKS), rset(CTN_SLIDES)), rset(CTN_APART));
     store3(x + 8, F.torque);
-}
-
-/// The normal forces on the contact points of a sensor, or the force of the ground there, after place_loads(). Where nothing is
-/// remembered it is that of their depth and its rate, as for a state that begins.
-KERNEL void sense_contacts(const lane_model *m, const model_sensor *sensor, const remembered *R, const loads_work *L, real *out)
-{
-    const real radius = rset(sensor->about.radius), o = rset(0);
-    vec3 force = zero3();
-    real normal = o;
-    for (int k = 0; k < m->nload; k++) {
-        const lane_point_load *s = &m->loads[k];
-        if (!(s->flags & LOAD_TOUCHES) || s->link != sensor->about.link) continue;
-        const vec3 x = moved_point(L->V[s->body], L->at[k].arm);
-        const surface_point on = stand_of(m, s, L->at[k].gap);
-        real l = press_at(m, s, on.gap, dot(on.n, x)).force;
-        if (R->press) l = R->press[s->contact];
-        const vec3 f = felt_at(m, L, k, R->press ? R->slip : NULL, l).f;
-        const vec3 middle = mul_add(L->p[s->body], L->T[s->body].R, const3(sensor->p));
-        const vec3 off = sub(sub_scaled(L->at[k].gap, on.face, s->radius), middle);
-        const mask near = sensor->about.radius > 0 ? le(dot(off, off), radius * radius) : not_(none_of());
-        normal = normal + sel(near, l, o);
-        force = add(force, sel3(near, f, zero3()));
-    }
-    for (int k = 0; k < m->npair && R->pair_press; k++) {  // other links press, too
-        const touch_pair *const p = &m->touch_pairs[k];
-        const bool feels = m->touch_shapes[p->a].link == sensor->about.link || m->touch_shapes[p->b].link == sensor->about.link;
-        for (int j = p->slot; j < p->slot + p->slots && feels; j++) normal = normal + R->pair_press[j];
-    }
-    if (sensor->about.type == CTN_SENSE_TOUCH) out[0] = normal;
-    else store3(out, force);
 }
 
 /// Adds all of these to tau [nv].

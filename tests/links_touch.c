@@ -157,6 +157,9 @@ START_TEST(a_stack_bears_its_weight)
                  0.05 + 0.1 * k, cos(0.04 * k), sin(0.04 * k));
     }
     strcat(start, "]}\n"), strcat(text, start);
+    strcat(text, "sensors:\n  - {name: presses, type: touch, link: b1}\n  - {name: bears, type: contact_force, link: b1}\n"
+                 "  - {name: above, type: contact_force, link: b1, point: [0, 0, 0.05], radius: 0.08}\n"
+                 "  - {name: on_ground, type: contact_force, link: b0}\n");
     ctn_model *const m = model_of(text);
     ctn_batch_config cfg = config_of("scalar", 1, 1);
     cfg.dt = 1. / 60;
@@ -188,6 +191,20 @@ START_TEST(a_stack_bears_its_weight)
         ck_assert_msg(fabs(lifts[k] - weight) < 1e-3 * weight, "box %d of %g N is lifted by %g N", k, weight, lifts[k]);
         above += weight;
     }
+    // what sensors feel of it
+    double sensed[10], presses = 0, bears[3] = {0, 0, 0};
+    ck_assert_int_eq(ctn_batch_sensors(b, sensed, &err), CTN_OK);
+    for (int k = 0; k < count; k++)
+        for (int i = 0; i < 3; i++) {
+            const double sign = list[k].link_a == 1 ? 1 : list[k].link_b == 1 ? -1 : 0;
+            presses += fabs(sign) * list[k].normal[i] * list[k].force[i], bears[i] += sign * list[k].force[i];
+        }
+    ck_assert_msg(fabs(sensed[0] - presses) < 1e-9 * presses, "presses %.12g, sensed %.12g", presses, sensed[0]);
+    for (int i = 0; i < 3; i++)
+        ck_assert_msg(fabs(sensed[1 + i] - bears[i]) < 1e-9 * presses, "%d: bears %g, sensed %g", i, bears[i], sensed[1 + i]);
+    ck_assert_msg(fabs(sensed[3] - 2 * 9.81) < 1e-3 * above, "box 1 is held up by %g N", sensed[3]);
+    ck_assert_msg(fabs(sensed[6] + 7 * 9.81) < 1e-3 * above, "box 1 is pressed by %g N", sensed[6]);
+    ck_assert_msg(fabs(sensed[9] - 9.81) < 1e-3 * above, "box 0 is held up by %g N", sensed[9]);
     ck_assert_msg(fabs(lifts[0] + above) < 1e-3 * above, "box 0 bears %g N, not %g N", -lifts[0], above);
     // the same by links: forces, and their torques about where they act
     const int points = ctn_model_ncontact(m);

@@ -458,8 +458,6 @@ static ctn_status check_between(const ctn_model *m, const ctn_batch_config *cfg,
         const char *const word = sensor_types[s->about.type].name;
         if (s->needs & (SENSOR_ACCELERATIONS | SENSOR_REACTIONS))
             return fail(err, CTN_BAD_CONFIG, "sensors: %s goes by forward dynamics, which know nothing of %s; take it out", word, what);
-        if (m->npair && s->needs & SENSOR_CONTACTS && s->about.radius > 0)
-            return fail(err, CTN_BAD_CONFIG, "sensors: %s with a radius knows nothing of %s; leave the radius out, or the sensor", word, what);
     }
     return CTN_OK;
 }

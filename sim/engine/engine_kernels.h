@@ -220,7 +220,7 @@ static void run_sensors(const lane_model *of, void *scratch, const model_sensor 
     const lane_model with = with_now(of, time ? &clock : NULL, S.wound), *const m = &with;
     frame f = open_frame(m, scratch);
     unsigned needs = 0;
-    remembered R = {NULL, NULL, NULL, NULL};
+    remembered R = {0};
     if (state) R = remembered_by(&S);
     for (int k = 0; k < n; k++) needs |= sensors[k].needs;
     for (int c = 0; c < count; c += LANES) {
@@ -250,7 +250,7 @@ static void run_sensors(const lane_model *of, void *scratch, const model_sensor 
         const int lanes = count - c < LANES ? count - c : LANES;
         for (int k = 0; k < n; k++) {
             real out[CTN_SENSOR_NUMBERS];
-            if (sensors[k].needs & SENSOR_CONTACTS) sense_contacts(m, &sensors[k], &R, &f.loads, out);
+            if (sensors[k].needs & SENSOR_CONTACTS) sense_contacts(m, &sensors[k], &R, &f.loads, f.T, out);
             else if (sensors[k].needs & SENSOR_REACTIONS) sense_reaction(m, &sensors[k], &R, &x, &f.loads, out);
             else sense(m, &sensors[k], &x, out);
             for (int l = 0; l < LANES; l++)

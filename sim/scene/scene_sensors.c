@@ -182,7 +182,8 @@ static bool read_sensor(source *s, const node *n, scene_sensor *sensor)
     if (v[SENSOR_KEY_RADIUS]) ok = read_number(s, v[SENSOR_KEY_RADIUS], POSITIVE, &sensor->radius) && ok;
     if (of == SENSOR_OF_CONTACT && v[SENSOR_KEY_POINT] && !v[SENSOR_KEY_RADIUS])
         ok = missing_key(s, n, "radius", "missing; contact points that are within it of `point` are felt; without both all are");
-    if (of == SENSOR_OF_CONTACT && ok && !link_touches(s->r->scene, sensor->link))
+    const bool meets = s->r->scene->contact.between != BETWEEN_WORLD || s->r->scene->npair;  // other links, it may be
+    if (of == SENSOR_OF_CONTACT && ok && !meets && !link_touches(s->r->scene, sensor->link))
         warn(s, n, "says 0 for ever: the link touches no ground; give it a sphere, capsule or box, and the scene a `ground`");
     if (v[SENSOR_KEY_DELAY]) ok = read_number(s, v[SENSOR_KEY_DELAY], NOT_NEGATIVE, &sensor->delay) && ok;
     if (ok && v[SENSOR_KEY_NOISE]) ok = read_noise(s, v[SENSOR_KEY_NOISE], sensor);
