@@ -207,7 +207,7 @@ static void begin(ilqr *s, const double *U)
     memcpy(s->U, U, all * sizeof *U);
     for (size_t k = 0; k < all && s->lower; k++) s->U[k] = fmin(fmax(s->U[k], s->lower[k % m]), s->upper[k % m]);
     s->state = (ilqr_state){.rho = s->cfg.rho};
-    s->delta = 1, s->valued = false, s->near = NEAR;
+    s->delta = 1, s->valued = s->graded = false, s->near = NEAR;
     memset(s->kappa, 0, all * sizeof *s->kappa);
     memset(s->K, 0, all * (size_t)s->plant->n * sizeof *s->K);
 }
@@ -336,7 +336,7 @@ static void refuse_newton(ilqr *s, double gradient)
 /// Derivatives at X, U; near the optimum of all to second order, where they are to be had.
 static ctn_status linearise(ilqr *s, ctn_error *err)
 {
-    const bool newton = s->cfg.second && s->state.iteration > 0 && s->state.gradient <= s->near;
+    const bool newton = s->cfg.second && s->graded && s->state.gradient <= s->near;
     if (s->linear && s->newton == newton) return CTN_OK;
     const ctn_status status = ilqr_derive(s, s->X, s->U, s->A, s->B, &s->costs, err);
     if (status != CTN_OK) return status;
@@ -380,7 +380,7 @@ void ilqr_ends(ilqr *s, const ilqr_turn *t, bool played)
         s->state = t->before, s->delta = t->delta;
         return;
     }
-    s->valued = true;
+    s->valued = s->graded = true;
     s->state.iteration++;
     const int best = choose(s);
     if (best >= 0) accept(s, best), rho_down(s);
@@ -389,6 +389,13 @@ void ilqr_ends(ilqr *s, const ilqr_turn *t, bool played)
         if (s->newton) s->near = NEARER * t->before.gradient;  // before anything is damped
         else if (!rho_up(s)) s->state.stop = ILQR_STUCK;
     }
+}
+
+void ilqr_moved_on(ilqr *s)
+{
+    const double rho = s->state.stop == ILQR_STUCK ? s->cfg.rho : s->state.rho;
+    s->state = (ilqr_state){.rho = rho, .cost = s->state.cost, .gradient = s->state.gradient};
+    s->valued = false, s->near = NEAR;
 }
 
 void ilqr_judge_again(ilqr *s)
@@ -424,7 +431,8 @@ void ilqr_flatten(ilqr *s, bool load, double *flat)
     if (load) {
         *x = (ilqr_state){(int)numbers[0], numbers[1], numbers[2],       numbers[3],
                           numbers[4],      numbers[5], (long)numbers[6], (ilqr_stop)numbers[7]};
-        s->delta = numbers[8], s->valued = numbers[9] != 0, s->near = numbers[10], s->linear = false;
+        s->delta = numbers[8], s->valued = numbers[9] != 0, s->near = numbers[10];
+        s->linear = false, s->graded = x->iteration > 0;
     }
     move_numbers(s->X, (N + 1) * (size_t)p->nx, load, &flat), move_numbers(s->U, N * m, load, &flat);
     move_numbers(s->d, N * n, load, &flat), move_numbers(s->end_P, back * n * n, load, &flat);

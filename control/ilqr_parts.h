@@ -92,6 +92,7 @@ struct ilqr {
     bool linear;            // A, B and the cost's derivatives are those of X, U
     bool newton;            // with second derivatives of all
     double near;            // of the gradient from which on these count
+    bool graded;            // the gradient in the state is of this trajectory, or of the one that it has moved on from
     bool valued;            // P, s are of an earlier pass
     double *X, *U, *d;      // [N + 1][nx], [N][m], [N][n]: F(x_k, u_k) - x_{k+1}
     double *A, *B;          // [N][n][n], [n][m]
@@ -168,6 +169,10 @@ double ilqr_push(const ilqr *s, int k, int i, double g);
 
 /// A knot's matrices in x; NULL: only how far rows are apart.
 knot_room ilqr_room_of(const plant *p, double *x);
+
+/// Knots have moved to the front and states were rolled out: iterations are counted anew. The gradient stays what the last plan
+/// had, so that second derivatives count from the first iteration on where that was near its optimum.
+void ilqr_moved_on(ilqr *s);
 
 /// Plays all alpha of trajectories [count], whose plants step alike, into tried_*.
 ctn_status ilqr_forward(ilqr *const *of, int count, ilqr_points *points, ctn_error *err);

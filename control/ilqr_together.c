@@ -205,9 +205,7 @@ static void shift_all(ilqr *const *of, int count, const double *const *x0, int *
             status[i] = fail(err, CTN_FROZEN, "knot %d cannot be stepped from", fails[i]);
             continue;
         }
-        const double rho = s->state.stop == ILQR_STUCK ? s->cfg.rho : s->state.rho;
-        s->state = (ilqr_state){.rho = rho, .cost = s->state.cost};
-        s->valued = false;
+        ilqr_moved_on(s);
         if (!isfinite(s->state.cost)) status[i] = fail(err, CTN_FROZEN, "what the plan costs is not finite");
     }
 }

@@ -48,7 +48,7 @@ ilqr_config mpc_solver(const ctn_scene *scene)
 {
     const scene_optimize *const o = &scene->optimize;
     ilqr_config own = ilqr_default_config();
-    own.alphas = o->alphas, own.rho = o->rho, own.tolerance = o->tolerance;
+    own.alphas = o->alphas, own.rho = o->rho, own.tolerance = o->tolerance, own.second = o->method == 2;
     return own;
 }
 

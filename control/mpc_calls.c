@@ -70,6 +70,12 @@ ctn_status ctn_mpc_step(ctn_mpc *m, const double *x, double *u, ctn_error *err)
     return mpc_worlds_step(m->plans, x, u, err);
 }
 
+ctn_status ctn_mpc_set_parameters(ctn_mpc *m, const double *values, ctn_error *err)
+{
+    if (missing(__func__, "mpc", m, err) || missing(__func__, "values", values, err)) return CTN_BAD_ARGUMENT;
+    return mpc_worlds_set_parameters(m->plans, values, err);
+}
+
 ctn_mpc_state ctn_mpc_get_state(const ctn_mpc *m, int world)
 {
     if (!m || world < 0 || (size_t)world >= m->worlds) return (ctn_mpc_state){0};

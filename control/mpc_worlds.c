@@ -16,6 +16,8 @@ struct mpc_worlds {
     const volatile int *interrupt;
     mpc **of;    // [worlds]
     bool *lost;  // [worlds]
+    size_t parameters;
+    double *values;  // [worlds][parameters]
     // of the call in hand
     const double *x;
     double *u, time;
@@ -105,13 +107,16 @@ static void close_going(going *g)
     free(g->world), free(g->solver), free(g->plan), free(g->x0), free(g->status), free(g->next), free(g->good);
 }
 
-/// World w takes part, on this thread.
-static void take(going *g, int w)
+/// World w takes part, on this thread, if its parameters can be had.
+static bool take(going *g, int w)
 {
     mpc *const m = g->all->of[w];
-    plan_world_take(&m->plan, m->solver, g->group, w, NULL);  // without parameters there is nothing that could fail
+    ctn_error err;
+    const ctn_status status = plan_world_take(&m->plan, m->solver, g->group, w, &err);
+    if (status != CTN_OK) return note(g->all, status, &err), g->all->lost[w] = true, false;
     g->status[g->count] = CTN_OK, g->solver[g->count] = m->solver, g->plan[g->count] = &m->plan;
     g->world[g->count++] = w;
+    return true;
 }
 
 /// Whether plans of some of them can be made better.
@@ -231,11 +236,10 @@ static void step_group(void *context, const plan_group *group)
     if (interrupted(m) || !open_going(&g, m, group)) return;
     for (int w = group->first; w < group->first + group->count; w++) {
         double *const u = m->u + (size_t)w * nu;
-        if (m->lost[w]) {
+        if (m->lost[w] || !take(&g, w)) {
             memcpy(u, m->of[w]->last, nu * sizeof *u);
             continue;
         }
-        take(&g, w);
         mpc_tell(m->of[w], m->x + (size_t)w * nx, u);
     }
     if (g.count) step_model(&g);
@@ -261,11 +265,17 @@ static bool open_worlds(mpc_worlds *m, const ctn_scene *scene, const ctn_model *
 {
     const size_t count = (size_t)m->worlds;
     m->of = calloc(count, sizeof(mpc *)), m->lost = calloc(count, sizeof *m->lost);
-    if (!m->of || !m->lost) return fail(err, CTN_NO_MEMORY, "not enough memory for %d worlds", m->worlds), false;
-    for (int w = 0; w < m->worlds; w++)
+    m->values = calloc(count * m->parameters + 1, sizeof *m->values);
+    if (!m->of || !m->lost || !m->values) return fail(err, CTN_NO_MEMORY, "not enough memory for %d worlds", m->worlds), false;
+    for (int w = 0; w < m->worlds; w++) {
         if (!(m->of[w] = mpc_make(scene, model, how, seed + (uint64_t)w, plan_threads_plant(m->threads, 0),
                                   plan_threads_limits(m->threads, 0), true, err)))
             return false;
+        if (!m->parameters) continue;
+        double *const own = m->values + (size_t)w * m->parameters;
+        memcpy(own, scene_plant_parameters(plan_threads_plant(m->threads, 0)), m->parameters * sizeof *own);
+        m->of[w]->plan.parameters = own;
+    }
     return true;
 }
 
@@ -273,17 +283,13 @@ mpc_worlds *mpc_worlds_open(const ctn_scene *scene, const ctn_model *model, cons
                             uint64_t seed, const double *x0, ctn_error *err)
 {
     if (mpc_check(scene, how, err) != CTN_OK) return NULL;
-    if (cfg->parameter_count)
-        return fail(err, CTN_UNAVAILABLE,
-                    "parameters: plans of many worlds are of one model in this version; give the plants other ones"),
-               NULL;
     mpc_worlds *const m = calloc(1, sizeof *m);
     if (!m) return fail(err, CTN_NO_MEMORY, "not enough memory for plans"), NULL;
     const bool samples = how->planner != PLANNER_ILQR;
     const ilqr_config solver = mpc_solver(scene);
     pthread_mutex_init(&m->lock, NULL);
     m->interrupt = cfg->interrupt, m->worlds = cfg->worlds, m->nx = ctn_model_nq(model) + ctn_model_nv(model),
-    m->nu = ctn_model_ntarget(model);
+    m->nu = ctn_model_ntarget(model), m->parameters = (size_t)cfg->parameter_count;
     m->threads =
         plan_threads_open(scene, model, cfg, how->horizon, samples ? how->samples : solver.alphas, samples ? NULL : &solver, err);
     bool opened = m->threads && open_worlds(m, scene, model, how, seed, err);
@@ -298,7 +304,18 @@ void mpc_worlds_close(mpc_worlds *m)
     for (int w = 0; w < m->worlds && m->of; w++) mpc_close(m->of[w]);
     plan_threads_close(m->threads);
     pthread_mutex_destroy(&m->lock);
-    free(m->of), free(m->lost), free(m);
+    free(m->of), free(m->lost), free(m->values), free(m);
+}
+
+ctn_status mpc_worlds_set_parameters(mpc_worlds *m, const double *values, ctn_error *err)
+{
+    const size_t worlds = (size_t)m->worlds, count = m->parameters;
+    for (size_t w = 0; w < worlds && (count || !w); w++) {  // what one world cannot have none gets
+        const ctn_status status = scene_plant_set_parameters(plan_threads_plant(m->threads, 0), values + w * count, err);
+        if (status != CTN_OK) return status;
+    }
+    memcpy(m->values, values, worlds * count * sizeof *values);
+    return CTN_OK;
 }
 
 void mpc_worlds_leave(mpc_worlds *m, int world) { m->lost[world] = true; }

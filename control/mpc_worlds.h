@@ -24,6 +24,9 @@ ctn_status mpc_worlds_begin(mpc_worlds *m, const bool *which, const double *x, d
 /// these are told what they were told last, until they begin again. err is of one of them.
 ctn_status mpc_worlds_step(mpc_worlds *m, const double *x, double *u, ctn_error *err);
 
+/// Parameters of what is steered, values [worlds][cfg->parameter_count], as of ctn_mpc_set_parameters.
+ctn_status mpc_worlds_set_parameters(mpc_worlds *m, const double *values, ctn_error *err);
+
 /// There are no plans for this world any more, until it begins again.
 void mpc_worlds_leave(mpc_worlds *m, int world);
 

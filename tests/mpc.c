@@ -386,6 +386,47 @@ START_TEST(plans_without_iterations)
 }
 END_TEST
 
+/// With second derivatives plans come nearer to the best ones in as many iterations, from the first iteration of each on.
+START_TEST(second_derivatives)
+{
+    static const char *const text =
+        "catena: 1\nlinks:\n  - {name: a, joint: {type: revolute, axis: [0, 1, 0]}, mass: 1, com: [0, 0, -0.5], inertia: [0.1, 0.1, "
+        "0.01, 0, 0, 0]}\n  - {name: b, parent: a, position: [0, 0, -1], joint: {type: revolute, axis: [0, 1, 0]}, mass: 1, com: [0, "
+        "0, -0.5], inertia: [0.1, 0.1, 0.01, 0, 0, 0]}\nmotors: [{joint: a, type: torque}, {joint: b, type: torque}]\n"
+        "integrator: {method: semi-implicit, dt: 0.02}\nduration: 1\noptimize: {iterations: 200, method: %s, cost: [{term: place, "
+        "link: b, point: [0, 0, -1], target: [{sinusoid: {mean: 0.5, amplitude: 1, frequency: 1}}, 0, -1], weight: 20}, {term: "
+        "velocity, weight: 0.01}, {term: control, weight: 0.01}], mpc: {horizon: 0.5, iterations: 1}}\n";
+    char of[2][1500];
+    ctn_error err;
+    ctn_scene *scene[3];
+    ctn_model *model[3];
+    mpc *m[3];
+    double beyond[2] = {0};
+    for (int k = 0; k < 3; k++) {  // the last one: as good as there is
+        snprintf(of[k > 0], sizeof *of, text, k ? "ddp" : "ilqr");
+        scene[k] = scene_of(of[k > 0]), model[k] = ctn_model_create(scene[k], NULL);
+        const ctn_batch_config cfg = ctn_scene_config(scene[k]);
+        scene_mpc how = scene[k]->optimize.mpc;
+        if (k == 2) how.iterations = 100;
+        m[k] = mpc_open(scene[k], model[k], &cfg, &how, 0, &err);
+        ck_assert_msg(m[k] != NULL, "%s", err.message);
+    }
+    const ctn_batch_config cfg = ctn_scene_config(scene[0]);
+    scene_plant *const by = scene_plant_open(scene[0], model[0], &cfg, 1, 4, &err);
+    double x[4] = {0}, next[4], u[2];
+    bool good;
+    for (int k = 0; k < 30; k++) {
+        for (int i = 0; i < 3; i++) ck_assert_int_eq(mpc_step(m[i], x, u, &err), CTN_OK);
+        for (int i = 0; i < 2; i++) beyond[i] += mpc_get_state(m[i]).planned - mpc_get_state(m[2]).planned;
+        ck_assert_int_eq(plant_step(scene_plant_of(by), x, u, next, &good, &err), CTN_OK);
+        memcpy(x, next, sizeof x);
+    }
+    ck_assert_msg(beyond[1] < 0.2 * beyond[0] && beyond[1] > -1e-6, "beyond the best plans by %g, by ilqr %g", beyond[1], beyond[0]);
+    scene_plant_close(by);
+    for (int k = 0; k < 3; k++) mpc_close(m[k]), ctn_model_free(model[k]), ctn_scene_free(scene[k]);
+}
+END_TEST
+
 // ---- limits and rewards
 
 #define RAIL                                                                                                                     \
@@ -477,6 +518,7 @@ int main(void)
     tcase_add_loop_test(c, samples_find_the_optimum, 0, 2);
     tcase_add_loop_test(c, samples_move_on, 0, 2);
     tcase_add_test(c, begins_again);
+    tcase_add_test(c, second_derivatives);
     tcase_add_test(c, limits_move_on);
     tcase_add_loop_test(c, rewards_move_on, 0, 2);
     tcase_add_loop_test(c, plans_without_iterations, 0, PLANNERS);

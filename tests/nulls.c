@@ -715,6 +715,7 @@ static void optimizations(void)
     POINTER("cfg", ctn_mpc_create, scene, model, NULL, 0, x, err);
     STATUS("mpc", ctn_mpc_begin, NULL, NULL, x, 0, err);
     STATUS("mpc", ctn_mpc_step, NULL, x, x, err);
+    STATUS("mpc", ctn_mpc_set_parameters, NULL, &value, err);
     note("ctn_mpc_get_state");
     ck_assert_int_eq(ctn_mpc_get_state(NULL, 0).knot, 0);
     NUMBER(0, ctn_mpc_worlds, NULL);

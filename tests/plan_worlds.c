@@ -269,6 +269,8 @@ static const char *const controlled[] = {
                                  "    - {term: velocity, weight: 0.02, end: 1}\n    - {term: control, weight: 0.02, target: 0}\n"
                                  "  mpc: {horizon: 0.3, iterations: 2, starts: {within: 0.3, slower: 2}}\n"
                                  "integrator: {method: semi-implicit, dt: 0.02}\nduration: 1\n",
+    CHAIN TORQUES("") "optimize:\n  method: ddp\n  alphas: 4\n  iterations: 8\n  limits: [{term: velocity, within: [-1, 1]}]\n"
+                      COSTS "  mpc: {horizon: 0.3, iterations: 2}\nintegrator: {method: semi-implicit, dt: 0.02}\nduration: 1\n",
 };
 enum { CONTROLLED = sizeof controlled / sizeof *controlled, SOME = 6, KNOTS = 25 };
 
@@ -470,13 +472,114 @@ START_TEST(trajectories_of_parameters)
 }
 END_TEST
 
+/// Plans by masses and dampers of their own are those of a scene that has these, from the start and changed on the way; limits
+/// hold in all. Values that one world cannot have change nothing.
+START_TEST(plans_of_parameters)
+{
+#define OF(mass, damping)                                                                                                        \
+    "catena: 1\nlinks:\n  - {name: a, joint: {type: revolute, axis: [0, 1, 0], damping: " damping "}, mass: " mass               \
+    ", com: [0, 0, -0.3], inertia: [" mass ", " mass ", " mass ", 0, 0, 0]}\n"                                                   \
+    "  - {name: b, parent: a, position: [0, 0, -0.6], joint: {type: revolute, axis: [1, 0, 0]}, mass: 0.7,\n"                    \
+    "     com: [0, 0.05, -0.2], inertia: [0.02, 0.02, 0.002, 0, 0, 0]}\n"                                                        \
+    "motors: [{joint: a, type: torque}, {joint: b, type: torque}]\n"                                                             \
+    "optimize:\n  alphas: 4\n  iterations: 40\n  limit_tolerance: 1e-8\n"                                                        \
+    "  cost: [{term: posture, weight: 1, end: 50, target: [0.6, -0.4]}, {term: velocity, weight: 0.02, end: 1},\n"               \
+    "         {term: control, weight: 0.02, target: 0}]\n  limits: [{term: velocity, joints: [a], within: [-1, 1]}]\n"           \
+    "  mpc: {horizon: 0.4, iterations: 4}\nintegrator: {method: rk4, dt: 0.02}\nduration: 1\n"
+    static const char *const texts[] = {OF("1", "0.1"), OF("1.5", "0.1"), OF("1", "0.4")};
+    enum { WORLDS = 3, FIRST = 8, ALL = 14 };
+    const ctn_parameter of[2] = {{CTN_MASS_SCALE, 0}, {CTN_DAMPING, 0}};
+    const double values[2 * WORLDS] = {1, 0.1, 1.5, 0.1, 1, 0.4};
+    ctn_error err;
+    problem p[WORLDS];
+    mpc *alone[WORLDS];
+    for (int w = 0; w < WORLDS; w++) {
+        p[w] = open_problem(texts[w]), p[w].cfg.threads = 1;
+        alone[w] = mpc_open(p[w].scene, p[w].model, &p[w].cfg, &p[w].scene->optimize.mpc, 0, &err);
+        ck_assert_msg(alone[w] != NULL, "%s", err.message);
+    }
+    for (int threads = 1; threads <= 2; threads++) {
+        ctn_batch_config cfg = p[0].cfg;
+        cfg.worlds = WORLDS, cfg.threads = threads, cfg.parameters = of, cfg.parameter_count = 2;
+        ctn_mpc *const m = ctn_mpc_create(p[0].scene, p[0].model, &cfg, 0, NULL, &err);
+        ck_assert_msg(m != NULL, "%s", err.message);
+        double x[WORLDS * 4] = {0}, u[WORLDS * 2], own[2], bad[2 * WORLDS];
+        memcpy(bad, values, sizeof bad), bad[2 * WORLDS - 2] = -1;
+        ck_assert_int_eq(ctn_mpc_set_parameters(m, bad, &err), CTN_BAD_ARGUMENT);
+        ck_assert_int_eq(ctn_mpc_set_parameters(m, values, &err), CTN_OK);
+        ck_assert_int_eq(ctn_mpc_begin(m, NULL, x, 0, &err), CTN_OK);
+        double apart = 0, fast = 0;
+        for (int w = 0; w < WORLDS; w++) ck_assert_int_eq(mpc_begin(alone[w], x, 0, &err), CTN_OK);
+        for (int k = 0; k < ALL; k++) {
+            const bool swapped = k >= FIRST;  // what world 1 was, world 2 is from then on
+            double other[2 * WORLDS];
+            memcpy(other, values, sizeof other), memcpy(other + 2, values + 4, 16), memcpy(other + 4, values + 2, 16);
+            if (k == FIRST) {
+                ck_assert_int_eq(ctn_mpc_set_parameters(m, other, &err), CTN_OK);
+                for (int w = 0; w < WORLDS; w++) {
+                    const int as = w ? WORLDS - w : 0;
+                    ck_assert_int_eq(mpc_begin(alone[as], x + 4 * w, k * 0.02, &err), CTN_OK);
+                }
+                ck_assert_int_eq(ctn_mpc_begin(m, NULL, x, k * 0.02, &err), CTN_OK);
+            }
+            ck_assert_int_eq(ctn_mpc_step(m, x, u, &err), CTN_OK);
+            for (int w = 0; w < WORLDS; w++) {
+                const int as = swapped && w ? WORLDS - w : w;
+                ck_assert_int_eq(mpc_step(alone[as], x + 4 * w, own, &err), CTN_OK);
+                for (int i = 0; i < 2; i++)
+                    ck_assert_msg(fabs(u[2 * w + i] - own[i]) < 1e-6, "%d threads, knot %d, world %d: %.9g, of its scene %.9g",
+                                  threads, k, w, u[2 * w + i], own[i]);
+                ck_assert_double_eq_tol(ctn_mpc_get_state(m, w).planned, mpc_get_state(alone[as]).planned, 1e-7);
+                fast = fmax(fast, fabs(x[4 * w + 2]));
+            }
+            apart = fmax(apart, fmin(fabs(u[2] - u[0]), fabs(u[4] - u[0])));
+            for (int w = 0; w < WORLDS; w++) {
+                double next[4];
+                bool good;
+                scene_plant *const by = scene_plant_open(p[w].scene, p[w].model, &p[w].cfg, 0.02, 1, &err);
+                ck_assert(plant_step(scene_plant_of(by), x + 4 * w, u + 2 * w, next, &good, &err) == CTN_OK && good);
+                memcpy(x + 4 * w, next, sizeof next), scene_plant_close(by);
+            }
+        }
+        ck_assert_double_gt(apart, 0.1);  // by models that differ
+        ck_assert_double_gt(fast, 0.9);
+        ctn_mpc_free(m);
+    }
+    for (int w = 0; w < WORLDS; w++) mpc_close(alone[w]), close_problem(&p[w]);
+}
+END_TEST
+
+/// Told on the way, without beginning again: what motors are told in this knot was planned before, the plan for the next one knows.
+START_TEST(parameters_on_the_way)
+{
+    problem p = open_problem(controlled[0]);
+    ctn_error err;
+    const ctn_parameter mass = {.kind = CTN_MASS_SCALE, .index = 0};
+    const double same[2] = {1, 1}, heavy[2] = {1, 2};
+    ctn_batch_config cfg = p.cfg;
+    cfg.worlds = 2, cfg.parameters = &mass, cfg.parameter_count = 1;
+    memcpy(p.x0 + p.nx, p.x0, p.nx * sizeof *p.x0);
+    ctn_mpc *const m = ctn_mpc_create(p.scene, p.model, &cfg, 0, p.x0, &err);
+    ck_assert_msg(m != NULL, "%s", err.message);
+    double u[6];
+    ck_assert_int_eq(ctn_mpc_set_parameters(m, same, &err), CTN_OK);
+    ck_assert_int_eq(ctn_mpc_step(m, p.x0, u, &err), CTN_OK);
+    ck_assert(!memcmp(u, u + 3, 24) && ctn_mpc_get_state(m, 0).planned == ctn_mpc_get_state(m, 1).planned);
+    ck_assert_int_eq(ctn_mpc_set_parameters(m, heavy, &err), CTN_OK);
+    ck_assert_int_eq(ctn_mpc_step(m, p.x0, u, &err), CTN_OK);
+    ck_assert(!memcmp(u, u + 3, 24) && ctn_mpc_get_state(m, 0).planned != ctn_mpc_get_state(m, 1).planned);
+    ck_assert_int_eq(ctn_mpc_step(m, p.x0, u, &err), CTN_OK);
+    ck_assert(memcmp(u, u + 3, 24) != 0);
+    ctn_mpc_free(m), close_problem(&p);
+}
+END_TEST
+
 /// What is of one world alone is refused, with a word for what is not.
 START_TEST(refused)
 {
     problem p =
         open_problem(CHAIN TORQUES("") "optimize:\n  limits: [{term: velocity, within: [-3, 3], from: 0.3, to: 0.301}]\n" COSTS
                                        "integrator: {method: semi-implicit, dt: 0.02}\nduration: 0.6\n");
-    const ctn_parameter mass = {.kind = CTN_MASS_SCALE, .index = 1};
     const double value[2] = {1, 1};
     ctn_error err;
     p.cfg.worlds = 2;
@@ -486,9 +589,14 @@ START_TEST(refused)
     ck_assert_int_eq(ctn_trajectories_set_parameters(t, value, &err), CTN_BAD_ARGUMENT);
     ck_assert_msg(strstr(err.message, "parameters: there are none"), "%s", err.message);
     ctn_trajectories_free(t);
-    p.cfg.parameters = &mass, p.cfg.parameter_count = 1;
+    ctn_mpc *const m = ctn_mpc_create(p.scene, p.model, &p.cfg, 0, p.x0, &err);
+    ck_assert_int_eq(ctn_mpc_set_parameters(m, value, &err), CTN_BAD_ARGUMENT);
+    ck_assert_msg(strstr(err.message, "parameters: there are none"), "%s", err.message);
+    ctn_mpc_free(m);
+    const ctn_parameter step = {.kind = CTN_TIME_STEP};
+    p.cfg.parameters = &step, p.cfg.parameter_count = 1;
     ck_assert_ptr_null(ctn_mpc_create(p.scene, p.model, &p.cfg, 0, p.x0, &err));
-    ck_assert_msg(err.status == CTN_UNAVAILABLE && strstr(err.message, "parameters: plans of many worlds"), "%s", err.message);
+    ck_assert_msg(err.status == CTN_UNAVAILABLE && strstr(err.message, "would change how long a knot is"), "%s", err.message);
     close_problem(&p);
 }
 END_TEST
@@ -534,6 +642,8 @@ int main(void)
     tcase_add_loop_test(c, plans_as_alone, 0, CONTROLLED);
     tcase_add_test(c, by_a_deadline);
     tcase_add_test(c, lost_worlds);
+    tcase_add_test(c, plans_of_parameters);
+    tcase_add_test(c, parameters_on_the_way);
     tcase_add_test(c, refused);
     tcase_add_test(c, interrupted);
     suite_add_tcase(s, c);

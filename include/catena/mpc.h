@@ -20,7 +20,8 @@ typedef struct ctn_mpc ctn_mpc;
 /// Plans for cfg->worlds worlds in steps of `cfg`, on cfg->threads threads; the first ones, with as many iterations as `optimize`
 /// says, from x0 [worlds][nq + nv], NULL: all from where the scene begins. `model` is compiled from `scene`; both must outlive
 /// it. `seed`: of samples. NULL on error: CTN_BAD_SCENE where the scene does not do;
-/// CTN_UNAVAILABLE: `cfg` has parameters; CTN_FROZEN: a world has no first plan; others as ctn_tapes_create (catena/tapes.h).
+/// CTN_UNAVAILABLE: `cfg` has parameters that plans cannot have, those that motors are told, say; CTN_FROZEN: a world has no
+/// first plan; others as ctn_tapes_create (catena/tapes.h).
 CTN_API ctn_mpc *ctn_mpc_create(const ctn_scene *scene, const ctn_model *model, const ctn_batch_config *cfg, uint64_t seed,
                                 const double *x0, ctn_error *err);
 CTN_API void ctn_mpc_free(ctn_mpc *mpc);  // NULL is allowed
@@ -34,6 +35,13 @@ CTN_API ctn_status ctn_mpc_begin(ctn_mpc *mpc, const bool *which, const double *
 /// their state; they are told what they were told last, until they begin again. CTN_INTERRUPTED if cfg->interrupt ended it:
 /// worlds are at different knots, until they begin again. CTN_BAD_ARGUMENT: x is not finite.
 CTN_API ctn_status ctn_mpc_step(ctn_mpc *mpc, const double *x, double *u, ctn_error *err);
+
+/// Parameters of the models by which plans are made, values [worlds][cfg->parameter_count], in the order of cfg->parameters;
+/// before the first call those of the scene: what is known of each plant, or estimated of it on the way. Each plan that is made
+/// from then on has them, the one for the next knot first; what motors are told in this knot was planned before. Where there
+/// are parameters worlds go over threads one by one. CTN_BAD_ARGUMENT for values that one of them cannot have, and without a
+/// list: then nothing changes.
+CTN_API ctn_status ctn_mpc_set_parameters(ctn_mpc *mpc, const double *values, ctn_error *err);
 
 typedef struct ctn_mpc_state {
     int knot;          // told
