@@ -1,7 +1,10 @@
 #include "control/limits.h"
 
 #include "control/costs.h"
+#include "dynamics/lane_scalar.h"
+#include "forces/signals.h"
 #include "sim/base/status.h"
+#include "sim/model/model.h"
 
 #include <catena/motors.h>
 #include <math.h>
@@ -12,6 +15,8 @@ struct limits {
     const ctn_scene *scene;
     scene_cost *terms;  // [nlimit], what its limits are of
     costs *residuals;
+    ctn_signal *signals;  // by which bounds move
+    double *numbers;      // of these
     int knots, squares, width;
     double knot, begin;  // s: of a knot, and where the horizon begins
     bool stands;         // all knots are then
@@ -62,12 +67,20 @@ static bool counts_at(const limits *l, const scene_limit *t, double time)
     return time + 1e-6 * l->knot >= t->of.from && time - 1e-6 * l->knot <= t->of.to;
 }
 
+static double time_of(const limits *l, int knot) { return l->begin + (l->stands ? 0 : l->knot * knot); }
+
+/// A bound at a time; at a jump: what comes.
+static double bound_at(const limits *l, double constant, int moves, double time)
+{
+    return constant + (moves ? signal_at(&l->signals[moves - 1], time, time + 1e-6 * l->knot).x : 0);
+}
+
 /// Whether limit t counts at a knot.
 static bool counts(const limits *l, const scene_limit *t, int knot)
 {
     const bool told = t->of.term == COST_CONTROL || t->of.term == COST_CONTROL_RATE;
     if (told ? knot == l->knots : knot == 0) return false;
-    return t->end ? knot == l->knots : counts_at(l, t, l->begin + (l->stands ? 0 : l->knot * knot));
+    return t->end ? knot == l->knots : counts_at(l, t, time_of(l, knot));
 }
 
 /// Bounds of all knots.
@@ -82,7 +95,8 @@ static void spread(limits *l)
             const bool here = counts(l, t, knot);
             for (int i = 0; i < t->count; i++) {
                 const size_t at = (size_t)knot * (size_t)rows + (size_t)(row + i);
-                l->lower[at] = here ? t->lower[i] : -INFINITY, l->upper[at] = here ? t->upper[i] : INFINITY;
+                l->lower[at] = here ? bound_at(l, t->lower[i], t->lower_moves[i], time_of(l, knot)) : -INFINITY;
+                l->upper[at] = here ? bound_at(l, t->upper[i], t->upper_moves[i], time_of(l, knot)) : INFINITY;
             }
         }
     }
@@ -109,6 +123,23 @@ ctn_status limits_check(const limits *l, ctn_error *err)
     return CTN_OK;
 }
 
+/// Bounds that move may come to lie the wrong way round.
+static ctn_status check_order(const limits *l, ctn_error *err)
+{
+    const scene_optimize *const o = &l->scene->optimize;
+    const int rows = l->rows.rows;
+    for (int k = 0, row = 0; k < o->nlimit; row += o->limits[k++].count)
+        for (int knot = 0; knot <= l->knots; knot++)
+            for (int i = 0; i < o->limits[k].count; i++) {
+                const size_t at = (size_t)knot * (size_t)rows + (size_t)(row + i);
+                if (l->lower[at] <= l->upper[at]) continue;
+                return fail_at(err, CTN_BAD_SCENE, l->scene->path, o->limits[k].at.line, o->limits[k].at.column,
+                               "optimize.limits", "at %g s the lower bound of number %d is %g, above the upper one, %g",
+                               time_of(l, knot), i, l->lower[at], l->upper[at]);
+            }
+    return CTN_OK;
+}
+
 limits *limits_open(const ctn_scene *scene, const ctn_model *model, int knots, double knot, ctn_error *err)
 {
     const scene_optimize *const o = &scene->optimize;
@@ -126,7 +157,8 @@ limits *limits_open(const ctn_scene *scene, const ctn_model *model, int knots, d
     l->squares = (int)squares;
     const size_t all = ((size_t)knots + 1) * rows;
     l->memory = calloc(2 * all + rows + LIMIT_GROUP * (rows + squares) * (1 + (size_t)l->width) + 1, sizeof *l->memory);
-    if (!l->terms || !l->memory) {
+    const bool signals = compile_signal_list(o->signals, o->nsignal, &l->signals, &l->numbers);
+    if (!l->terms || !l->memory || !signals) {
         limits_close(l);
         return fail(err, CTN_NO_MEMORY, "not enough memory for limits of %d knots", knots), NULL;
     }
@@ -139,6 +171,7 @@ limits *limits_open(const ctn_scene *scene, const ctn_model *model, int knots, d
         costs_open((cost_terms){.term = l->terms, .count = o->nlimit, .told = told}, model, LIMIT_GROUP - 1, knot, err);
     if (!l->residuals) return limits_close(l), NULL;
     spread(l);
+    if (check_order(l, err) != CTN_OK) return limits_close(l), NULL;
     return l;
 }
 
@@ -146,7 +179,7 @@ void limits_close(limits *l)
 {
     if (!l) return;
     costs_close(l->residuals);
-    free(l->terms), free(l->memory), free(l);
+    free(l->terms), free(l->memory), free(l->signals), free(l->numbers), free(l);
 }
 
 const plant_limits *limits_of(const limits *l) { return &l->rows; }
@@ -179,6 +212,7 @@ double limits_missed_at(limits *l, int k, double time, const double *x, const do
     if (t->end || !counts_at(l, t, time)) return 0;
     evaluate(l, 1, x, u, l->rows.c, NULL);
     for (int i = 0; i < t->count; i++)
-        most = fmax(most, fmax(t->lower[i] - l->rows.c[first + i], l->rows.c[first + i] - t->upper[i]));
+        most = fmax(most, fmax(bound_at(l, t->lower[i], t->lower_moves[i], time) - l->rows.c[first + i],
+                               l->rows.c[first + i] - bound_at(l, t->upper[i], t->upper_moves[i], time)));
     return most;
 }

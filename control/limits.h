@@ -11,7 +11,8 @@
 typedef struct limits limits;
 
 /// For horizons of `knots` knots of `knot` s. Scene and model must last. Limits of states count from the first knot on that
-/// motors have an influence on, those of controls at all but the end. NULL: CTN_NO_MEMORY.
+/// motors have an influence on, those of controls at all but the end. NULL: CTN_NO_MEMORY; CTN_BAD_SCENE where bounds that move
+/// lie the wrong way round at a knot of the horizon that begins at 0.
 limits *limits_open(const ctn_scene *scene, const ctn_model *model, int knots, double knot, ctn_error *err);
 void limits_close(limits *l);  // NULL is allowed
 

@@ -168,16 +168,14 @@ static const struct {
     {"{term: posture, within: [0, 1], from: 0.1, to: 0.05}", "expected a time not before `from` (0.1 s), found '0.05'"},
     {"{term: posture, within: [0, 1], from: 0.105, to: 0.11}", "a limit from 0.105 to 0.11 s counts at no knot"},
     {"{term: control, within: [0, 1], when: end}", "motors are told nothing any more at the end"},
-    {"{term: posture, target: {sinusoid: {amplitude: 1, frequency: 1}}}",
-     "scene.yaml:9:31: optimize.limits[0].target: limits stand still: expected a number, found a mapping; write several limits, "
-     "each with its `from` and `to`, or a term of `cost`, whose target may move"},
-    {"{term: place, link: a, target: [0, {sinusoid: {amplitude: 1, frequency: 1}}, 0]}", "target[1]: limits stand still"},
-    {"{term: posture, within: [0, {spline: {times: [0, 1], values: [0, 1]}}]}", "within[1]: limits stand still"},
-    {"{term: place, link: a, within: [none, [0, {sinusoid: {amplitude: 1, frequency: 1}}], none]}",
-     "within[1][1]: limits stand still"},
-    {"{term: place, link: a, above: {sinusoid: {amplitude: 1, frequency: 1}}}", "above: limits stand still"},
+    {"{term: posture, within: [0, {table: {times: [0, 1], values: [0.5, -50]}}]}",
+     "scene.yaml:9:7: optimize.limits: at 0.02 s the lower bound of number 0 is 0, above the upper one, -0.51"},
+    {"{term: posture, within: [0, {table: {times: [0, 1]}}]}", "optimize.limits[0].within[1].table.values: missing"},
+    {"{term: place, link: a, target: {sinusoid: {amplitude: 1, frequency: 1}}}", "target: expected a list of 3 numbers"},
+    {"{term: place, link: a, outside: {type: sphere, radius: 1, center: [0, 0, {sinusoid: {amplitude: 1, frequency: 1}}]}}",
+     "outside.center[2]: expected a number"},
     {"{term: orientation, link: a, target: {slerp: {times: [0, 1], values: [[1, 0, 0, 0], [1, 1, 0, 0]]}}}",
-     "limits stand still: expected a number, found a mapping"},
+     "turns of limits stand still: expected a number, found a mapping"},
     {"3", "optimize.limits[0]: expected"},
 };
 enum { BAD = sizeof bad / sizeof *bad };

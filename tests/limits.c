@@ -30,16 +30,18 @@ static const struct {
     double q[2], v[2], u[2];  // bounds over time
     int from, to;             // knots that they count at
     bool exactly;             // q = 1, v = 0 at the end
+    double rises;             // 1/s: bounds of q
 } rails[] = {
-    {"    - {term: velocity, within: [-0.5, 0.5]}\n", {-INFINITY, INFINITY}, {-0.5, 0.5}, {-INFINITY, INFINITY}, 1, N, false},
-    {"    - {term: posture, within: [none, 0.8]}\n", {-INFINITY, 0.8}, {-INFINITY, INFINITY}, {-INFINITY, INFINITY}, 1, N, false},
+    {"    - {term: velocity, within: [-0.5, 0.5]}\n", {-INFINITY, INFINITY}, {-0.5, 0.5}, {-INFINITY, INFINITY}, 1, N, false, 0},
+    {"    - {term: posture, within: [none, 0.8]}\n", {-INFINITY, 0.8}, {-INFINITY, INFINITY}, {-INFINITY, INFINITY}, 1, N, false, 0},
     {"    - {term: posture, within: [0.2, 0.3], from: 0.5, to: 1}\n    - {term: control, within: [-2, 2], from: 0.5, to: 1}\n",
      {0.2, 0.3},
      {-INFINITY, INFINITY},
      {-2, 2},
      5,
      10,
-     false},
+     false,
+     0},
     {"    - {term: posture, target: 1, when: end}\n    - {term: velocity, target: 0, when: end}\n    - {term: velocity, within: "
      "[none, 0.7]}\n",
      {-INFINITY, INFINITY},
@@ -47,7 +49,17 @@ static const struct {
      {-INFINITY, INFINITY},
      1,
      N,
-     true},
+     true,
+     0},
+    {"    - {term: posture, within: [{table: {times: [0, 2], values: [-0.1, 0.9]}}, {table: {times: [0, 2], values: [0.2, 1.2]}"
+     "}]}\n",
+     {-0.1, 0.2},
+     {-INFINITY, INFINITY},
+     {-INFINITY, INFINITY},
+     1,
+     N,
+     false,
+     0.5},
 };
 enum { RAILS = sizeof rails / sizeof *rails };
 
@@ -87,7 +99,8 @@ START_TEST(rail_is_optimal)
     const double *const lambda = trajectory_multipliers(t, &rows);
     for (int k = 0; k <= N; k++)
         for (int i = 0, at = 0; i < 3; i++) {
-            const double *const bound = i == 0 ? rails[_i].q : i == 1 ? rails[_i].v : rails[_i].u;
+            const double *const first = i == 0 ? rails[_i].q : i == 1 ? rails[_i].v : rails[_i].u,
+                         rise = i ? 0 : rails[_i].rises * k * h, bound[2] = {first[0] + rise, first[1] + rise};
             const double x = i < 2 ? X[2 * k + i] : k < N ? U[k] : 0;
             const bool here = k >= rails[_i].from && k <= rails[_i].to && !(i == 2 && k == N);
             const bool target = rails[_i].exactly && i < 2;
@@ -284,6 +297,52 @@ START_TEST(bounds_move_on)
 }
 END_TEST
 
+/// Each knot has the bounds of its time, wherever the horizon begins; what is to be met exactly has both.
+START_TEST(bounds_move_with_time)
+{
+    enum { KNOTS = 6, ROWS = 5 };
+    static const char *const said =
+        "    - {term: posture, within: [none, {sinusoid: {mean: 0.5, amplitude: 0.2, frequency: 0.7}}]}\n"
+        "    - {term: control, within: [{table: {times: [0.2, 0.4], values: [-3, -1]}, hold: zero}, 2]}\n"
+        "    - {term: place, link: a, above: {table: {times: [0, 1], values: [-1, 1]}}, below: 7}\n"
+        "    - {term: place, link: a, plane: {normal: [1, 0, 0], height: {table: {times: [0, 1], values: [-2, 0]}}}}\n"
+        "    - {term: velocity, target: {sinusoid: {mean: 0.1, amplitude: 3, frequency: 0.2}}}\n";
+    ctn_error err;
+    char text[3000];
+    snprintf(text, sizeof text, "%s%s", RAIL, said);
+    ctn_scene *const scene = parsed_scene(text);
+    ctn_model *const model = model_of_scene(scene);
+    limits *const l = limits_open(scene, model, KNOTS, h, &err);
+    ck_assert_msg(l != NULL, "%s", err.message);
+    const plant_limits *const rows = limits_of(l);
+    ck_assert_int_eq(rows->rows, ROWS);
+    const double x[2] = {0.9, 1.5}, u = -2;
+    double c[ROWS];
+    rows->evaluate(rows->context, 1, x, &u, c, NULL);
+    for (int way = 0; way < 3; way++) {
+        const double begin = way ? 0.15 : 0;
+        limits_begin(l, begin, way == 2);
+        for (int k = 1; k <= KNOTS; k++) {
+            const double *const lo = rows->lower + ROWS * k, *const hi = rows->upper + ROWS * k;
+            const double t = begin + (way == 2 ? 0 : k * h);
+            const double tau = 6.283185307179586 * t, late = fmin(t, 1), least = t > 0.4 - 1e-6 ? -1 : -3;
+            ck_assert(isinf(lo[0]));
+            ck_assert_double_eq_tol(hi[0], 0.5 + 0.2 * sin(0.7 * tau), 1e-12);
+            if (k < KNOTS) ck_assert(lo[1] == least && hi[1] == 2);
+            ck_assert_double_eq_tol(lo[2], -1 + 2 * late, 1e-12);
+            ck_assert_double_eq(hi[2], 7);
+            ck_assert_double_eq_tol(lo[3], -2 + 2 * late, 1e-12);
+            const double v = 0.1 + 3 * sin(0.2 * tau);  // the number is what is above the part that stands
+            ck_assert(lo[4] == hi[4]);
+            ck_assert_double_eq_tol(x[1] - c[4] + lo[4], v, 1e-12);
+            const double missed[ROWS] = {fmax(x[0] - hi[0], 0), fmax(least - u, 0), fmax(-1 + 2 * late, 0), 0, fabs(x[1] - v)};
+            for (int i = 0; i < ROWS; i++) ck_assert_double_eq_tol(limits_missed_at(l, i, t, x, &u), missed[i], 1e-12);
+        }
+    }
+    limits_close(l), ctn_model_free(model), ctn_scene_free(scene);
+}
+END_TEST
+
 /// Central differences: of all numbers, and of what an augmented Lagrangian adds to costs.
 START_TEST(derivatives)
 {
@@ -374,6 +433,7 @@ int main(void)
     tcase_add_loop_test(c, rail_is_optimal, 0, RAILS);
     tcase_add_test(c, numbers);
     tcase_add_test(c, bounds_move_on);
+    tcase_add_test(c, bounds_move_with_time);
     tcase_add_test(c, derivatives);
     tcase_add_test(c, same_bits);
     suite_add_tcase(s, c);

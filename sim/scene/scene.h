@@ -300,6 +300,8 @@ typedef struct scene_limit {
     limit_form form;
     int count;              // numbers: those of r, or one
     double *lower, *upper;  // [count], infinite where there is none; equal ones: exactly
+    int *lower_moves, *upper_moves;  // [count] the signal of scene_optimize.signals that is added, counted from 1; 0: none
+    scene_place at;
     double axis[3];         // of LIMIT_ALONG a unit vector, of LIMIT_DISTANCE the end of the segment; world axes
     bool end;
 } scene_limit;
@@ -320,7 +322,7 @@ typedef struct scene_optimize {
     double *lower, *upper; // likewise; NULL: no bounds
     double tolerance, rho;
     int iterations, alphas, backward, forward;
-    scene_signal *signals;  // of targets that move
+    scene_signal *signals;  // of targets, and of bounds of limits, that move
     int nsignal;
     scene_mpc mpc;
 } scene_optimize;

@@ -1,5 +1,6 @@
 /// `optimize.limits`, what a trajectory has to keep to, which control/limits.c evaluates: numbers of what a term of the cost squares,
-/// between bounds or exactly at a target; of points also heights, sides of planes, and distances from balls and capsules.
+/// between bounds or exactly at a target, which may move with time; of points also heights, sides of planes, and distances from
+/// balls and capsules.
 #include "sim/scene/scene_reader.h"
 
 #include <math.h>
@@ -65,7 +66,7 @@ static scene_limit *add_limit(source *s, scene_optimize *to, const scene_limit *
     to->limits = limits;
     scene_limit *const own = &limits[to->nlimit];
     *own = *x;
-    own->count = count, own->of.joints = NULL, own->of.target = NULL;
+    own->count = count, own->of.joints = NULL, own->of.target = NULL, own->lower_moves = NULL;
     own->lower = malloc(2 * ((size_t)count + 1) * sizeof *own->lower);
     if (!own->lower) return out_of_memory(s), NULL;
     own->upper = own->lower + count;
@@ -73,46 +74,79 @@ static scene_limit *add_limit(source *s, scene_optimize *to, const scene_limit *
     for (int k = 0; k < count; k++) own->lower[k] = -INFINITY, own->upper[k] = INFINITY;
     own->of.target = calloc((size_t)x->of.ntarget + 4, sizeof *own->of.target);
     own->of.joints = calloc((size_t)x->of.njoint + 1, sizeof *own->of.joints);
-    if (!own->of.target || !own->of.joints) return out_of_memory(s), NULL;
+    own->lower_moves = calloc(2 * ((size_t)count + 1), sizeof *own->lower_moves);
+    if (!own->of.target || !own->of.joints || !own->lower_moves) return out_of_memory(s), NULL;
+    own->upper_moves = own->lower_moves + count;
     if (x->of.joints) memcpy(own->of.joints, x->of.joints, (size_t)x->of.njoint * sizeof *own->of.joints);
     return own;
 }
 
 void free_limits(scene_limit *limits, int count)
 {
-    for (int k = 0; k < count; k++) free(limits[k].lower), free(limits[k].of.target), free(limits[k].of.joints);
+    for (int k = 0; k < count; k++) free(limits[k].lower), free(limits[k].of.target), free(limits[k].of.joints), free(limits[k].lower_moves);
     free(limits);
 }
 
-/// [lo, hi], either of which may be `none`, or `none` for both.
-static bool read_pair(source *s, const node *n, double *lo, double *hi)
+/// A bound, which may move: what moves is added to a constant.
+static bool read_bound(source *s, const node *n, scene_optimize *to, double *constant, int *moves)
 {
+    *constant = 0;
+    return read_signal_into(s, n, NO_UNIT, &to->signals, &to->nsignal, constant, moves);
+}
+
+/// Bounds k of a limit: [lo, hi], either of which may be `none`, or `none` for both.
+static bool read_pair(source *s, const node *n, scene_optimize *to, scene_limit *x, int k)
+{
+    double *const lo = &x->lower[k], *const hi = &x->upper[k];
+    int *const low_moves = &x->lower_moves[k], *const high_moves = &x->upper_moves[k];
     if (is_word(n, "none")) return true;
     if (n->kind != NODE_SEQUENCE || n->size != 2)
         return bad_value(s, n, "expected [lo, hi], either of which may be `none`, found %s", found(n).text);
     const node *const low = n->child, *const high = low->next;
-    bool ok = is_word(low, "none") || read_number(s, low, ANY_SIGN, lo);
-    ok = (is_word(high, "none") || read_number(s, high, ANY_SIGN, hi)) && ok;
-    if (ok && !(*lo < *hi)) ok = bad_value(s, n, "expected [lo, hi] with lo below hi, found [%g, %g]", *lo, *hi);
+    bool ok = is_word(low, "none") || read_bound(s, low, to, lo, low_moves);
+    ok = (is_word(high, "none") || read_bound(s, high, to, hi, high_moves)) && ok;
+    if (ok && !*low_moves && !*high_moves && !(*lo < *hi)) ok = bad_value(s, n, "expected [lo, hi] with lo below hi, found [%g, %g]", *lo, *hi);
     return ok;
 }
 
 /// A pair for all numbers, or one each.
-static bool read_pairs(source *s, const node *n, scene_limit *x)
+static bool read_pairs(source *s, const node *n, scene_optimize *to, scene_limit *x)
 {
     bool each = false, ok = true;
     for (const node *pair = n->kind == NODE_SEQUENCE ? n->child : NULL; pair; pair = pair->next)
         each = each || pair->kind == NODE_SEQUENCE;
     if (!each) {
-        ok = read_pair(s, n, &x->lower[0], &x->upper[0]);
-        for (int k = 1; k < x->count; k++) x->lower[k] = x->lower[0], x->upper[k] = x->upper[0];
+        ok = read_pair(s, n, to, x, 0);
+        for (int k = 1; k < x->count; k++)
+            x->lower[k] = x->lower[0], x->upper[k] = x->upper[0], x->lower_moves[k] = x->lower_moves[0],
+            x->upper_moves[k] = x->upper_moves[0];
         return ok;
     }
     if (n->size != x->count)
         return bad_value(s, n, "expected [lo, hi], or one of these for each of the %d numbers, found %d", x->count, n->size);
     const node *pair = n->child;
-    for (int k = 0; k < x->count; k++, pair = pair->next) ok = read_pair(s, pair, &x->lower[k], &x->upper[k]) && ok;
+    for (int k = 0; k < x->count; k++, pair = pair->next) ok = read_pair(s, pair, to, x, k) && ok;
     return ok;
+}
+
+/// What of a value moves; NULL: nothing.
+static const node *moving(const node *n)
+{
+    const node *found = n->kind == NODE_MAPPING ? n : NULL;
+    for (const node *entry = n->kind == NODE_SEQUENCE ? n->child : NULL; entry && !found; entry = entry->next)
+        found = moving(entry);
+    return found;
+}
+
+/// Turns stand still, which somebody who knows targets of the cost may not expect.
+static bool stands_still(source *s, const node *n)
+{
+    const node *const moves = n ? moving(n) : NULL;
+    return !moves ||
+           bad_value(s, moves,
+                     "turns of limits stand still: expected a number, found %s; write several limits, each with its `from` and "
+                     "`to`, or a term of `cost`, whose target may move",
+                     found(moves).text);
 }
 
 /// Exactly at a target.
@@ -122,14 +156,18 @@ static bool read_target(source *s, const node *n, const scene_limit *x, scene_op
     if (!own) return false;
     own->of.ntarget = x->of.term == COST_ORIENTATION ? 4 : x->of.ntarget;
     memset(own->lower, 0, 2 * (size_t)own->count * sizeof *own->lower);
-    if (x->of.term == COST_ORIENTATION) return read_quaternion(s, n, own->of.target);
+    if (x->of.term == COST_ORIENTATION) return stands_still(s, n) && read_quaternion(s, n, own->of.target);
     if (x->of.ntarget != x->of.count && n->kind == NODE_SCALAR)
         return bad_value(s, n,
                          "expected a list of the %d numbers of `q` of these joints, as a ball's turn is four of them, found %s",
                          x->of.ntarget, found(n).text);
-    if (x->of.term == COST_PLACE || x->of.term == COST_COM || x->of.term == COST_POINT_VELOCITY)
-        return read_vector(s, n, 3, ANY_SIGN, own->of.target);
-    return read_each(s, n, x->of.ntarget, ANY_SIGN, NULL, own->of.target);
+    if (x->of.ntarget != x->of.count)
+        return stands_still(s, n) && read_each(s, n, x->of.ntarget, ANY_SIGN, NULL, own->of.target);
+    const bool point = x->of.term == COST_PLACE || x->of.term == COST_COM || x->of.term == COST_POINT_VELOCITY;
+    if (point && n->kind != NODE_SEQUENCE) return bad_value(s, n, "expected a list of 3 numbers, found %s", found(n).text);
+    const bool ok = read_moving_numbers(s, n, own->count, NO_UNIT, to, own->of.target, own->lower_moves);
+    memcpy(own->upper_moves, own->lower_moves, (size_t)own->count * sizeof *own->upper_moves);
+    return ok;
 }
 
 /// The joints' own limits: those of coordinates together, the cone of each ball.
@@ -180,7 +218,7 @@ static bool read_within(source *s, const node *n, const scene_limit *x, scene_op
         return bad_value(
             s, n, "a ball has no coordinates that could be between bounds; take `within: own`, or leave it out of `joints`");
     scene_limit *const own = add_limit(s, to, x, x->of.count);
-    return own && read_pairs(s, n, own);
+    return own && read_pairs(s, n, to, own);
 }
 
 /// Heights, between which a point is.
@@ -189,9 +227,9 @@ static bool read_above(source *s, const node *above, const node *below, const sc
     scene_limit *const own = add_limit(s, to, x, 1);
     if (!own) return false;
     own->form = LIMIT_ALONG, own->axis[2] = 1;
-    bool ok = !above || read_number(s, above, ANY_SIGN, &own->lower[0]);
-    ok = (!below || read_number(s, below, ANY_SIGN, &own->upper[0])) && ok;
-    return !ok || own->lower[0] < own->upper[0] ||
+    bool ok = !above || read_bound(s, above, to, &own->lower[0], &own->lower_moves[0]);
+    ok = (!below || read_bound(s, below, to, &own->upper[0], &own->upper_moves[0])) && ok;
+    return !ok || own->lower_moves[0] || own->upper_moves[0] || own->lower[0] < own->upper[0] ||
            bad_value(s, below, "expected a height over `above` (%g m), found %s", own->lower[0], found(below).text);
 }
 
@@ -206,7 +244,7 @@ static bool read_plane(source *s, const node *n, const scene_limit *x, scene_opt
     if (!own) return false;
     own->form = LIMIT_ALONG, own->lower[0] = 0;
     if (!v[NORMAL]) return missing_key(s, n, "normal", "missing; the direction to the side that is free, 3 numbers");
-    return read_direction(s, v[NORMAL], own->axis) && (!v[HEIGHT] || read_number(s, v[HEIGHT], ANY_SIGN, &own->lower[0]));
+    return read_direction(s, v[NORMAL], own->axis) && (!v[HEIGHT] || read_bound(s, v[HEIGHT], to, &own->lower[0], &own->lower_moves[0]));
 }
 
 /// The distance from a ball or a capsule, with the keys of these shapes.
@@ -284,26 +322,6 @@ static bool read_residual(source *s, const node *n, const node *const v[LIMIT_KE
     }
 }
 
-/// What of a value moves, as targets of the cost may; NULL: nothing.
-static const node *moving(const node *n)
-{
-    const node *found = n->kind == NODE_MAPPING ? n : NULL;
-    for (const node *entry = n->kind == NODE_SEQUENCE ? n->child : NULL; entry && !found; entry = entry->next)
-        found = moving(entry);
-    return found;
-}
-
-/// Limits stand still, which somebody who knows targets of the cost may not expect.
-static bool stands_still(source *s, const node *n)
-{
-    const node *const moves = n ? moving(n) : NULL;
-    return !moves ||
-           bad_value(s, moves,
-                     "limits stand still: expected a number, found %s; write several limits, each with its `from` and `to`, or a "
-                     "term of `cost`, whose target may move",
-                     found(moves).text);
-}
-
 /// What is limited: one of these keys; `above` and `below` are one, and so are `angle` and `target`.
 static bool read_kind_of(source *s, const node *n, const node *const v[LIMIT_KEYS], const scene_limit *x, scene_optimize *to)
 {
@@ -317,9 +335,7 @@ static bool read_kind_of(source *s, const node *n, const node *const v[LIMIT_KEY
         return missing_key(s, n, angle || x->of.term == COST_ORIENTATION ? "target" : "within",
                            "missing; a limit of the term %s has %s", terms[x->of.term].name, terms[x->of.term].kinds);
     if (second) return bad_key(s, second, "a limit has one of %s; write two limits", terms[x->of.term].kinds);
-    for (int k = LIMIT_KEY_TARGET; k <= LIMIT_KEY_BELOW; k++)
-        if (!stands_still(s, v[k])) return false;
-    if (angle) return read_angle(s, angle, target, x, to);
+    if (angle) return stands_still(s, target) && read_angle(s, angle, target, x, to);
     if (target) return read_target(s, target, x, to);
     if (v[LIMIT_KEY_WITHIN]) return read_within(s, v[LIMIT_KEY_WITHIN], x, to);
     if (v[LIMIT_KEY_PLANE]) return read_plane(s, v[LIMIT_KEY_PLANE], x, to);
@@ -333,7 +349,7 @@ static bool read_limit(source *s, const node *n, scene_optimize *to)
     static const char *const words[] = {"always", "end"};
     const node *v[LIMIT_KEYS];
     int row, end = 0;
-    scene_limit x = {.of = {.link = -1, .to = INFINITY}};
+    scene_limit x = {.of = {.link = -1, .to = INFINITY}, .at = {n->line, n->column}};
     if (!read_keys(s, n, "a limit", limit_keys, LIMIT_KEYS, v)) return false;
     if (!v[LIMIT_KEY_TERM]) return missing_key(s, n, "term", "missing; as posture, velocity or place");
     if (!read_kind(s, v[LIMIT_KEY_TERM], terms, sizeof *terms, TERMS,

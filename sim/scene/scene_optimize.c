@@ -123,7 +123,19 @@ int told_numbers(const ctn_scene *scene)
     return sum;
 }
 
-/// The target of a term, a number for all or `count`, each of which may move with time.
+bool read_moving_numbers(source *s, const node *n, int count, value_unit unit, scene_optimize *to, double *x, int *moves)
+{
+    const bool list = n->kind == NODE_SEQUENCE;
+    if (list && n->size != count) return bad_value(s, n, "expected one number or %d, found %d", count, n->size);
+    bool ok = true;
+    const node *entry = list ? n->child : n;
+    for (int k = 0; k < (list ? count : 1); k++, entry = list ? entry->next : entry)
+        ok = read_signal_into(s, entry, unit, &to->signals, &to->nsignal, &x[k], &moves[k]) && ok;
+    for (int k = 1; k < count && !list; k++) x[k] = x[0], moves[k] = moves[0];
+    return ok;
+}
+
+/// The target of a term.
 static bool read_target(source *s, const node *n, int count, value_unit unit, scene_optimize *to, scene_cost *x)
 {
     x->ntarget = count;
@@ -132,14 +144,7 @@ static bool read_target(source *s, const node *n, int count, value_unit unit, sc
     if (!x->target || !x->moves) return false;
     memset(x->moves, 0, (size_t)count * sizeof *x->moves);
     memset(x->target, 0, (size_t)count * sizeof *x->target);  // of what moves, the signal may be all there is
-    const bool list = n->kind == NODE_SEQUENCE;
-    if (list && n->size != count) return bad_value(s, n, "expected one number or %d, found %d", count, n->size);
-    bool ok = true;
-    const node *entry = list ? n->child : n;
-    for (int k = 0; k < (list ? count : 1); k++, entry = list ? entry->next : entry)
-        ok = read_signal_into(s, entry, unit, &to->signals, &to->nsignal, &x->target[k], &x->moves[k]) && ok;
-    for (int k = 1; k < count && !list; k++) x->target[k] = x->target[0], x->moves[k] = x->moves[0];
-    return ok;
+    return read_moving_numbers(s, n, count, unit, to, x->target, x->moves);
 }
 
 /// Keyframes of a turn, {slerp: {times, values}}: from each to the next it goes the shorter way, about one axis.

@@ -382,6 +382,8 @@ bool read_mpc(source *s, const node *n, int told, scene_optimize *to);
 void free_optimize(scene_optimize *o);
 
 /// What its terms and limits share: joints of a list of links (NULL: all that move), and how many numbers motors are told.
+/// A number for all or `count`, each of which may move with time: constants x, and what is added to them, from 1 on, 0: nothing.
+bool read_moving_numbers(source *s, const node *n, int count, value_unit unit, scene_optimize *to, double *x, int *moves);
 bool read_cost_joints(source *s, const node *n, scene_cost *x);
 int told_numbers(const ctn_scene *scene);
 
