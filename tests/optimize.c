@@ -1,5 +1,5 @@
 /// catena/optimize.h: the trajectories of `catena optimize`, to the last bit; a program's own cost is as good as the scene's, with
-/// limits, too; what a scene lacks is told.
+/// limits, too; what a scene lacks is told; a motion through contact.
 #include "control/scene_plant.h"
 #include "control/trajectory.h"
 #include "tests/suite.h"
@@ -308,6 +308,47 @@ START_TEST(refused)
 }
 END_TEST
 
+/// A dog steps over a bar, with contact in the model: in seven iterations a plan by hand becomes much better, by exact derivatives
+/// of contact; the left front leg has the bar on its other side in the end, and was never in it.
+START_TEST(steps_over_a_bar)
+{
+    enum { CALF = 3, LINKS = 13, ITERATIONS = 7 };
+    const double bar[2] = {0.2, 0.015}, foot[3] = {0, 0, -0.213}, round[2] = {0.022 + 0.015, 0.012 + 0.015};
+    ctn_error err;
+    ctn_scene *const scene = ctn_scene_load(CATENA_SOURCE_DIR "/scenes/go2-steps-over.yaml", &err);
+    ck_assert_msg(scene != NULL, "%s", err.message);
+    ctn_model *const model = ctn_model_create(scene, &err);
+    const ctn_batch_config cfg = ctn_scene_config(scene);
+    ctn_optimize *const o = ctn_optimize_create(scene, model, &cfg, ctn_scene_duration(scene), NULL, &err);
+    ck_assert_msg(o != NULL, "%s", err.message);
+    ck_assert_str_eq(ctn_model_link(model, CALF)->name, "front_left_calf");
+    const double guess = ctn_optimize_get_state(o).cost;
+    for (int k = 0; k < ITERATIONS; k++) ck_assert_int_eq(ctn_optimize_step(o, &err), CTN_OK);
+    const double cost = ctn_optimize_get_state(o).cost;
+    ck_assert_msg(cost < 0.05 * guess, "%g, by hand %g", cost, guess);
+    ctn_dynamics *const dyn = ctn_dynamics_create(model, NULL, &err);
+    const int nx = ctn_model_nq(model) + ctn_model_nv(model), knots = ctn_optimize_knots(o);
+    double R[9 * LINKS], p[3 * LINKS], at[3] = {0}, highest = 0;
+    for (int k = 0; k <= knots; k++) {
+        ctn_forward_kinematics(dyn, 1, ctn_optimize_states(o) + (size_t)k * (size_t)nx, R, p);
+        for (int along = 20; along >= 0; along--) {  // of the shank, from its knee on; the last one: the foot
+            const double share = along ? (along - 1) / 19.0 * 0.2 / 0.213 : 1;
+            for (int i = 0; i < 3; i++) {
+                const double *const row = R + 9 * CALF + 3 * i;
+                at[i] = p[3 * CALF + i] + share * (row[0] * foot[0] + row[1] * foot[1] + row[2] * foot[2]);
+            }
+            const double gap = hypot(at[1] - bar[0], at[2] - bar[1]) - round[along > 0];
+            ck_assert_msg(gap > 0, "knot %d: in the bar by %g m", k, -gap);
+        }
+        highest = fmax(highest, at[2]);
+        if (!k) ck_assert_double_lt(at[1], 0.15);
+    }
+    ck_assert_msg(at[1] > 0.25 && fabs(at[2] - 0.02) < 0.01 && highest > 0.07, "ends at %g, %g m, was %g m high", at[1], at[2],
+                  highest);
+    ctn_dynamics_free(dyn), ctn_optimize_free(o), ctn_model_free(model), ctn_scene_free(scene);
+}
+END_TEST
+
 int main(void)
 {
     Suite *const s = suite_create("optimize");
@@ -321,6 +362,7 @@ int main(void)
     tcase_add_test(c, interrupted_between_points);
     tcase_add_test(c, beyond_memory);
     tcase_add_test(c, refused);
+    tcase_add_test(c, steps_over_a_bar);
     suite_add_tcase(s, c);
     return run_suite(s);
 }
