@@ -1,4 +1,6 @@
+#include "control/ilqr_device.h"
 #include "control/ilqr_parts.h"
+#include "control/ilqr_rooms.h"
 
 #include "sim/base/matrix.h"
 #include "sim/base/status.h"
@@ -17,88 +19,38 @@ ilqr_config ilqr_default_config(void)
     return (ilqr_config){.backward = 1, .forward = 1, .alphas = 16, .rho = 1, .tolerance = 1e-6};
 }
 
-typedef struct {
-    double **to;
-    size_t size;
-} row_of_numbers;
-
-/// Deals rows out of x, or (NULL) only counts.
-static size_t deal(const row_of_numbers *rows, size_t count, double *x)
-{
-    size_t sum = 0;
-    for (size_t k = 0; k < count; k++) {
-        if (x) *rows[k].to = x + sum;
-        sum += rows[k].size;
-    }
-    return sum;
-}
-
-/// What lasts from one call to the next.
-static size_t deal_kept(ilqr *s, double *x)
-{
-    const plant *const p = s->plant;
-    const size_t N = (size_t)p->knots, n = (size_t)p->n, m = (size_t)p->m, back = (size_t)s->cfg.backward;
-    const row_of_numbers rows[] = {{&s->lower, m},
-                                   {&s->upper, m},
-                                   {&s->X, (N + 1) * (size_t)p->nx},
-                                   {&s->U, N * m},
-                                   {&s->d, N * n},
-                                   {&s->end_P, back * n * n},
-                                   {&s->end_s, back * n},
-                                   {&s->K, N * m * n},
-                                   {&s->kappa, N * m},
-                                   {&s->u, m}};
-    return deal(rows, sizeof rows / sizeof *rows, x);
-}
-
 /// What second derivatives are found in.
 static size_t deal_second(ilqr *s, double *x)
 {
     const plant *const p = s->plant;
     const size_t N = (size_t)p->knots, n = (size_t)p->n, m = (size_t)p->m, nx = (size_t)p->nx;
     ilqr_second_room *const r = &s->second;
-    const row_of_numbers rows[] = {{&r->p, (N + 1) * n},
-                                   {&r->X, (N + 1) * nx},
-                                   {&r->U, N * m},
-                                   {&r->dx, n},
-                                   {&r->by, N + 1},
-                                   {&r->A, N * n * n},
-                                   {&r->B, N * n * m},
-                                   {&r->costs.x, (N + 1) * n},
-                                   {&r->costs.u, (N + 1) * m},
-                                   {&r->costs.xx, (N + 1) * n * n},
-                                   {&r->costs.uu, (N + 1) * m * m},
-                                   {&r->costs.ux, (N + 1) * m * n},
-                                   {&r->by_x, (N + 1) * n},
-                                   {&r->by_u, (N + 1) * m},
-                                   {&r->moved_x, (N + 1) * n},
-                                   {&r->moved_u, (N + 1) * m},
-                                   {&r->H, (N + 1) * (n + m) * (n + m)}};
-    return deal(rows, sizeof rows / sizeof *rows, x);
+    const ilqr_numbers_row rows[] = {{&r->p, (N + 1) * n},
+                                     {&r->X, (N + 1) * nx},
+                                     {&r->U, N * m},
+                                     {&r->dx, n},
+                                     {&r->by, N + 1},
+                                     {&r->A, N * n * n},
+                                     {&r->B, N * n * m},
+                                     {&r->costs.x, (N + 1) * n},
+                                     {&r->costs.u, (N + 1) * m},
+                                     {&r->costs.xx, (N + 1) * n * n},
+                                     {&r->costs.uu, (N + 1) * m * m},
+                                     {&r->costs.ux, (N + 1) * m * n},
+                                     {&r->by_x, (N + 1) * n},
+                                     {&r->by_u, (N + 1) * m},
+                                     {&r->moved_x, (N + 1) * n},
+                                     {&r->moved_u, (N + 1) * m},
+                                     {&r->H, (N + 1) * (n + m) * (n + m)}};
+    return ilqr_deal(rows, sizeof rows / sizeof *rows, x);
 }
 
 /// What an iteration works in.
 static size_t deal_work(ilqr *s, double *x)
 {
     const plant *const p = s->plant;
-    const size_t N = (size_t)p->knots, n = (size_t)p->n, m = (size_t)p->m, nx = (size_t)p->nx, alphas = (size_t)s->cfg.alphas,
-                 M = (size_t)s->cfg.forward;
-    const row_of_numbers rows[] = {{&s->A, N * n * n},
-                                   {&s->B, N * n * m},
-                                   {&s->costs.x, (N + 1) * n},
-                                   {&s->costs.u, (N + 1) * m},
-                                   {&s->costs.xx, (N + 1) * n * n},
-                                   {&s->costs.uu, (N + 1) * m * m},
-                                   {&s->costs.ux, (N + 1) * m * n},
-                                   {&s->P, (N + 1) * n * n},
-                                   {&s->s, (N + 1) * n},
-                                   {&s->sweep, 2 * (N + 1) * n},
-                                   {&s->tried_X, alphas * (N + 1) * nx},
-                                   {&s->tried_U, alphas * N * m},
-                                   {&s->tried_d, alphas * M * n},
-                                   {&s->each, N + 1},
-                                   {&s->work, (size_t)pool_threads(p->threads) * ilqr_knot_work(p) + 2 * n + m}};
-    const size_t own = deal(rows, sizeof rows / sizeof *rows, x);
+    const size_t room = (size_t)pool_threads(p->threads) * ilqr_knot_work(p) + 2 * (size_t)p->n + (size_t)p->m;
+    const size_t own = ilqr_deal_work(s, room, x);
     return s->cfg.second ? own + deal_second(s, x ? x + own : NULL) : own;
 }
 
@@ -107,7 +59,7 @@ size_t ilqr_work_numbers(const plant *p, const ilqr_config *cfg) { return deal_w
 size_t ilqr_bytes(const plant *p, const ilqr_config *cfg)
 {
     ilqr s = {.plant = p, .cfg = *cfg};
-    return sizeof s + (deal_kept(&s, NULL) + deal_work(&s, NULL)) * sizeof(double);
+    return sizeof s + (ilqr_deal_kept(&s, NULL) + deal_work(&s, NULL)) * sizeof(double);
 }
 
 void ilqr_lend(ilqr *s, double *work)
@@ -131,7 +83,7 @@ ilqr *ilqr_open(const plant *p, const ilqr_config *cfg, ctn_error *err)
     ilqr *const s = calloc(1, sizeof *s);
     if (!s) return fail(err, CTN_NO_MEMORY, "not enough memory for a trajectory"), NULL;
     s->plant = p, s->cfg = *cfg, s->sweeps = ilqr_sweeps();
-    const size_t kept = deal_kept(s, NULL), all = kept + (cfg->lent ? 0 : deal_work(s, NULL));
+    const size_t kept = ilqr_deal_kept(s, NULL), all = kept + (cfg->lent ? 0 : deal_work(s, NULL));
     const int points = cfg->alphas * cfg->forward;
     s->memory = calloc(all + 8, sizeof(double)), s->knots = calloc((size_t)p->knots + 1, sizeof *s->knots);
     s->blocks = calloc((size_t)cfg->backward, sizeof *s->blocks);
@@ -141,7 +93,7 @@ ilqr *ilqr_open(const plant *p, const ilqr_config *cfg, ctn_error *err)
                     (double)all * sizeof(double) / 1e6),
                NULL;
     }
-    deal_kept(s, s->memory);
+    ilqr_deal_kept(s, s->memory);
     if (!cfg->lent) deal_work(s, (double *)s->memory + kept);
     for (int k = 0; k <= p->knots; k++) s->knots[k] = k;
     for (int i = 0; i < p->m; i++) {
@@ -153,12 +105,15 @@ ilqr *ilqr_open(const plant *p, const ilqr_config *cfg, ctn_error *err)
     }
     if (!cfg->lower && !cfg->upper) s->lower = s->upper = NULL;
     s->cfg.lower = s->cfg.upper = NULL;
-    return s;
+    if (!p->there || ilqr_go_there(s, err) == CTN_OK) return s;
+    ilqr_close(s);
+    return NULL;
 }
 
 void ilqr_close(ilqr *s)
 {
     if (!s) return;
+    ilqr_leave_there(s);
     ilqr_points_close(&s->points);
     free(s->memory), free(s->knots), free(s->blocks);
     free(s);
@@ -362,11 +317,15 @@ bool ilqr_begins(ilqr *s, ilqr_turn *t, ctn_error *err)
     return true;
 }
 
-bool ilqr_goes_on(ilqr *s, const ilqr_turn *t, bool valued)
+bool ilqr_goes_on(ilqr *s, ilqr_turn *t, bool valued, ctn_error *err)
 {
-    for (bool good = valued || ilqr_backward(s, t->blocks); !good; good = ilqr_backward(s, t->blocks))
+    for (bool good = valued; !good;) {
+        if (!s->there) good = ilqr_backward(s, t->blocks);
+        else if ((t->status = ilqr_backward_there(s, t->blocks, &good, err)) != CTN_OK) return ilqr_ends(s, t, false), false;
+        if (good) break;
         if (s->newton) refuse_newton(s, t->before.gradient);  // they have no minimum
         else if (!rho_up(s)) return s->state.stop = ILQR_STUCK, false;
+    }
     s->state.alpha = 0;
     const bool resolved = -(s->linear_gain + s->quadratic_gain) <= ROUNDING * fabs(s->state.cost);
     if ((s->state.gradient <= s->cfg.tolerance || (resolved && t->blocks == 1)) && s->state.defect <= s->cfg.tolerance)

@@ -7,6 +7,7 @@
 ///
 /// rho is only in the gains [Tassa, Erez, Todorov 2012]. (Plancher and Kuindersma's equation 5 has two terms with the other sign,
 /// which is right in neither convention; their program has these.)
+#include "control/ilqr_bounded.h"
 #include "control/ilqr_parts.h"
 #include "sim/base/matrix.h"
 #include "sim/engine/engine.h"
@@ -27,15 +28,14 @@ static size_t deal_room(knot_room *r, double *x)
         size_t size;
     } rows[] = {{&r->P, n * a},    {&r->s, a},       {&r->AB, n * c}, {&r->PAB, n * c},     {&r->w, a},     {&r->Pz, n * b},
                 {&r->zPAB, h * c}, {&r->zAB, h * c}, {&r->Q, c},      {&r->U, m * c},       {&r->V, m * c}, {&r->R, m * e},
-                {&r->T, m * a},    {&r->f, m},       {&r->kappa, m},  {&r->G, m * m},       {&r->L, m * m}, {&r->lo, m},
-                {&r->hi, m},       {&r->g, m},       {&r->dx, 2 * m}, {&r->flat, 2 * m * n}};
+                {&r->T, m * a},    {&r->f, m},       {&r->kappa, m},  {&r->L, m * m}};
     size_t sum = 0;
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
         if (x) *rows[k].to = x + sum;
         sum += rounded(rows[k].size + 1);
     }
-    if (x) r->K = r->R, r->free = (int *)(void *)(x + sum);
-    return sum + m;
+    if (x) r->K = r->R;
+    return sum + ilqr_deal_bounded(&r->bounded, r->m, r->n, x ? x + sum : NULL);
 }
 
 knot_room ilqr_room_of(const plant *p, double *x)
@@ -65,73 +65,6 @@ const sweep_kernels *ilqr_sweeps(void)
     return &sweep_scalar;
 }
 
-/// kappa minimises 1/2 k'G k + Q_u'k within bounds, by projected Newton steps; gains of controls that stay at a bound are 0.
-/// side [m][n]: Q~_ux. false: what is free has no minimum.
-static bool bounded_gains(int m, int n, const knot_room *r, const double *side, double *kappa, double *K)
-{
-    enum { MOST = 100 };
-    const double *const Qu = r->Q + r->n;
-    for (int i = 0; i < m; i++) kappa[i] = fmin(fmax(0, r->lo[i]), r->hi[i]);
-    int count = 0;
-    for (int turn = 0; turn < MOST; turn++) {
-        double size = 0;
-        count = 0;
-        for (int i = 0; i < m; i++) {
-            double g = Qu[i];
-            for (int j = 0; j < m; j++) g += r->G[i * m + j] * kappa[j];
-            r->g[i] = g;
-            const bool held = (kappa[i] <= r->lo[i] && g > 0) || (kappa[i] >= r->hi[i] && g < 0);
-            if (!held) r->free[count++] = i, size = fmax(size, fabs(g));
-        }
-        for (int i = 0; i < count; i++)
-            for (int j = 0; j < count; j++) r->L[i * count + j] = r->G[r->free[i] * m + r->free[j]];
-        if (count && !matrix_cholesky(count, r->L)) return false;
-        for (int i = 0; i < count; i++) r->dx[i] = -r->g[r->free[i]];
-        if (count) matrix_cholesky_solve(count, 1, r->L, r->dx);
-        double scale = 0;
-        for (int i = 0; i < m; i++) scale = fmax(scale, fabs(Qu[i]));
-        if (size <= 1e-14 * scale) break;
-        double length = 1, before = 0, trial[2] = {0};  // 1/2 k'G k + Q_u'k falls along the projected arc [Bertsekas 1982]
-        for (int i = 0; i < m; i++) before += 0.5 * kappa[i] * (r->g[i] + Qu[i]);
-        double *const at = r->dx + m;
-        bool falls = false;
-        for (int halvings = 0; halvings < 40 && !falls; halvings++, length *= 0.5) {
-            memcpy(at, kappa, (size_t)m * sizeof *at);
-            for (int i = 0; i < count; i++) {
-                const int k = r->free[i];
-                at[k] = fmin(fmax(kappa[k] + length * r->dx[i], r->lo[k]), r->hi[k]);
-            }
-            double value = 0, slope = 0;
-            for (int i = 0; i < m; i++) {
-                double g = 0;
-                for (int j = 0; j < m; j++) g += r->G[i * m + j] * at[j];
-                value += at[i] * (0.5 * g + Qu[i]), slope += r->g[i] * (at[i] - kappa[i]);
-            }
-            falls = value <= before + 0.1 * slope && slope < 0;
-            trial[0] = value, trial[1] = slope;
-        }
-        if (!falls || trial[1] >= 0) break;  // to rounding
-        double moved = 0;
-        for (int i = 0; i < m; i++) moved = fmax(moved, fabs(at[i] - kappa[i])), kappa[i] = at[i];
-        if (moved == 0) break;
-    }
-    memset(K, 0, (size_t)(m * n) * sizeof *K);
-    for (int i = 0; i < count; i++)
-        for (int j = 0; j < n; j++) r->flat[i * n + j] = side[r->free[i] * n + j];
-    if (count) matrix_cholesky_solve(count, n, r->L, r->flat);
-    for (int i = 0; i < count; i++)
-        for (int j = 0; j < n; j++) K[r->free[i] * n + j] = -r->flat[i * n + j];
-    return true;
-}
-
-double ilqr_push(const ilqr *s, int k, int i, double g)
-{
-    const int m = s->plant->m;
-    const double u = s->U[(size_t)k * (size_t)m + (size_t)i], blur = 1e-12 * (1 + fabs(u));  // a sum that is to be the bound
-    if (s->lower && ((u <= s->lower[i] + blur && g > 0) || (u >= s->upper[i] - blur && g < 0))) return 0;
-    return fabs(g);
-}
-
 /// Adds what the knot itself costs by u, and by u and x, to rows of [Q_ux Q_uu].
 static void add_costs(const ilqr *s, int k, const knot_room *r, double *restrict U)
 {
@@ -143,23 +76,24 @@ static void add_costs(const ilqr *s, int k, const knot_room *r, double *restrict
     }
 }
 
-bool ilqr_gains_of(ilqr *s, int k, const knot_room *r)
+/// kappa and K of a knot from V, Q in r; also in r. false: no minimum.
+static bool gains_of(ilqr *s, int k, const knot_room *r)
 {
     const int n = r->n, m = r->m;
     double *const K = ilqr_row(s->K, k, m * n), *const kappa = ilqr_row(s->kappa, k, m);
-    for (int i = 0; i < m; i++) memcpy(r->G + i * m, r->V + i * r->c + n, (size_t)m * sizeof *r->G);
+    const bounded_room *const of = &r->bounded;
+    const double *const u = ilqr_row(s->U, k, m);
+    for (int i = 0; i < m && s->lower; i++) {
+        of->lo[i] = s->lower[i] - u[i], of->hi[i] = s->upper[i] - u[i];
+        memcpy(of->side + i * n, r->V + i * r->c, (size_t)n * sizeof *of->side);
+        memcpy(of->G + i * m, r->V + i * r->c + n, (size_t)m * sizeof *of->G);
+    }
     if (s->lower) {
-        const double *const u = ilqr_row(s->U, k, m);
-        double *const side = r->flat + m * n;
-        for (int i = 0; i < m; i++) {
-            r->lo[i] = s->lower[i] - u[i], r->hi[i] = s->upper[i] - u[i];
-            memcpy(side + i * n, r->V + i * r->c, (size_t)n * sizeof *side);
-        }
-        if (!bounded_gains(m, n, r, side, kappa, K)) return false;
+        if (!ilqr_bounded_gains(m, n, of, r->Q + n, kappa, K)) return false;
         for (int i = 0; i < m; i++) memcpy(r->K + i * r->e, K + i * n, (size_t)n * sizeof *K), r->kappa[i] = kappa[i];
         return true;
     }
-    memcpy(r->L, r->G, (size_t)(m * m) * sizeof *r->L);
+    for (int i = 0; i < m; i++) memcpy(r->L + i * m, r->V + i * r->c + n, (size_t)m * sizeof *r->L);
     if (!matrix_cholesky(m, r->L)) return false;
     for (int i = 0; i < m; i++) {
         r->L[i * m + i] = 1 / r->L[i * m + i];
@@ -188,7 +122,7 @@ static bool back_over(ilqr *s, int k, const knot_room *r, back_block *block)
         *Qu += lu[i];
         block->gradient = fmax(block->gradient, ilqr_push(s, k, i, *Qu));
     }
-    if (!ilqr_gains_of(s, k, r)) return false;
+    if (!gains_of(s, k, r)) return false;
     for (int i = 0; i < m; i++) {
         const double *const Quu = r->U + i * r->c + n, Qu = r->Q[n + i];
         double sum = 0;

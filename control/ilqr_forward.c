@@ -1,25 +1,20 @@
 /// The forward pass: new controls are played with all alpha at once, each in blocks that begin where the linearised plant says.
+#include "control/ilqr_closed.h"
+#include "control/ilqr_device.h"
 #include "control/ilqr_parts.h"
 #include "sim/base/matrix.h"
 
 #include <math.h>
 #include <string.h>
 
-/// What states change by, of the linearised plant: without kappa (defects are closed), and for each alpha more.
+/// What states change by, of the linearised plant.
 static void sweep_linear(ilqr *s)
 {
     const plant *const p = s->plant;
-    const int N = p->knots, n = p->n, m = p->m;
-    double *const still = s->sweep, *const more = s->sweep + (size_t)(N + 1) * (size_t)n, *const u = s->work;
-    memset(still, 0, (size_t)n * sizeof *still), memset(more, 0, (size_t)n * sizeof *more);
-    for (int k = 0; k < N; k++)
+    for (int k = 0; k < p->knots; k++)
         for (int part = 0; part < 2; part++) {
-            double *const from = ilqr_row(part ? more : still, k, n), *const to = from + n;
-            if (part) memcpy(u, ilqr_row(s->kappa, k, m), (size_t)m * sizeof *u), memset(to, 0, (size_t)n * sizeof *to);
-            else memset(u, 0, (size_t)m * sizeof *u), memcpy(to, ilqr_row(s->d, k, n), (size_t)n * sizeof *to);
-            matrix_multiply(m, n, 1, 1, ilqr_row(s->K, k, m * n), from, u);
-            matrix_multiply(n, n, 1, 1, ilqr_row(s->A, k, n * n), from, to);
-            matrix_multiply(n, m, 1, 1, ilqr_row(s->B, k, n * m), u, to);
+            for (int i = 0; i < p->m; i++) ilqr_closed_control(s, k, part, i);
+            for (int i = 0; i < p->n; i++) ilqr_closed_state(s, k, part, i);
         }
 }
 
@@ -34,8 +29,7 @@ static void begin_blocks(ilqr *s, int a)
     memcpy(X, s->X, (size_t)p->nx * sizeof *X);
     for (int b = 1; b < s->cfg.forward; b++) {
         const int k = block_at(N, s->cfg.forward, b);
-        const double *const still = ilqr_row(s->sweep, k, n), *const more = ilqr_row(s->sweep, N + 1 + k, n);
-        for (int i = 0; i < n; i++) dx[i] = still[i] + alpha_of(a) * more[i];
+        for (int i = 0; i < n; i++) dx[i] = ilqr_closed_start(s, k, a, i);
         p->add(p->context, ilqr_row(s->X, k, p->nx), dx, ilqr_row(X, k, p->nx));
     }
 }
@@ -184,6 +178,10 @@ ctn_status ilqr_forward(ilqr *const *of, int count, ilqr_points *q, ctn_error *e
     ctn_status status = CTN_OK;
     for (int i = 0; i < count && status == CTN_OK; i++) {
         ilqr *const s = of[i];
+        if (s->there) {
+            status = ilqr_forward_there(s, err);
+            continue;
+        }
         if (s->cfg.forward > 1) sweep_linear(s);
         for (int a = 0; a < s->cfg.alphas; a++) s->tried[a] = true, begin_blocks(s, a);
         for (int point = 0; point < s->cfg.forward * s->cfg.alphas && status == CTN_OK; point++) {

@@ -6,9 +6,23 @@
 
 #include <stddef.h>
 
+/// Of what runs on a device, too.
+#ifdef __CUDACC__
+#define ILQR_FN static inline __host__ __device__
+#else
+#define ILQR_FN static inline
+#endif
+
 enum { MOST_ALPHAS = 32, MOST_NUMBERS = 30000 };  // of a knot: its matrices are counted by int
 
 enum { TILE = 8 };  // columns that are worked on at a time: rows of matrices have room for a multiple of these
+
+/// Of a knot with bounded controls (control/ilqr_bounded.h): G, its factors, Q~_ux twice, and vectors.
+typedef struct {
+    double *G, *L, *side, *flat;  // [m][m], [m][m], [m][n], [m][n]
+    double *lo, *hi, *g, *dx;     // [m], [m], [m], [2 m]
+    int *free;                    // [m]
+} bounded_room;
 
 /// Matrices of a knot, and how far their rows are apart: a for n columns, b for n / 2, c for n + m, e for n + 1. Of plants
 /// with rates, z = (after 1)' as a column [n][n / 2] and G the lower half of [A B], so that [A B] = [1 before 0; 0 0 0] + z G.
@@ -23,10 +37,8 @@ typedef struct {
     double *U, *V;             // [Q_ux Q_uu], and with rho in it: [m][c]
     double *R, *K, *T;         // right sides, then [K kappa]: [m][e], of which K is the first part; Q_uu K + Q_ux: [m][a]
     double *f, *kappa;         // Q_uu kappa + Q_u: [m], [m]
-    double *G, *L;             // Q~_uu, and its factors: [m][m]
-    double *lo, *hi, *g, *dx;  // of bounded controls: [m], [m], [m], [2 m]
-    double *flat;              // [2][m][n]
-    int *free;                 // [m]
+    double *L;                 // factors of Q~_uu: [m][m]
+    bounded_room bounded;
 } knot_room;
 
 /// The products of a knot for one kind of lane (ilqr_sweep.h), and the way back over all knots of trajectories side by side
@@ -82,8 +94,11 @@ typedef struct {
     double *H;                                // [N + 1][n + m][n + m]
 } ilqr_second_room;
 
+/// A trajectory on a device (control/ilqr_device.h).
+typedef struct ilqr_there ilqr_there;
+
 struct ilqr {
-    const plant *plant;
+    const struct plant *plant;
     const sweep_kernels *sweeps;
     ilqr_config cfg;
     double *lower, *upper;  // NULL: not bounded
@@ -101,7 +116,7 @@ struct ilqr {
     double *end_P, *end_s;  // [backward]: of the ends of blocks, as the last iteration had them
     double *K, *kappa;      // [N][m][n], [m]
     double linear_gain, quadratic_gain;
-    double *sweep;                        // [2][N + 1][n]: what states change by, for alpha = 0, and for each alpha more
+    double *sweep;                        // [2][N + 1][n], then [2][m]: control/ilqr_closed.h
     double *tried_X, *tried_U, *tried_d;  // [alphas][N + 1][nx], [N][m], [forward][n]
     double tried_J[MOST_ALPHAS], tried_M[MOST_ALPHAS], tried_defect[MOST_ALPHAS];
     bool tried[MOST_ALPHAS];
@@ -111,6 +126,7 @@ struct ilqr {
     double *work;        // of a knot; in the backward pass of one for each thread
     back_block *blocks;  // [backward]
     ilqr_second_room second;
+    ilqr_there *there;  // NULL: passes are made here
     void *memory;
 };
 
@@ -118,8 +134,8 @@ struct ilqr {
 bool ilqr_points_open(ilqr_points *p, const plant *plant, int room);
 void ilqr_points_close(ilqr_points *p);
 
-static inline double *ilqr_row(double *rows, int k, int size) { return rows + (size_t)k * (size_t)size; }
-static inline int block_at(int knots, int blocks, int b) { return (int)((long)knots * b / blocks); }
+ILQR_FN double *ilqr_row(double *rows, int k, int size) { return rows + (size_t)k * (size_t)size; }
+ILQR_FN int block_at(int knots, int blocks, int b) { return (int)((long)knots * b / blocks); }
 
 /// Numbers that the passes over one knot need.
 size_t ilqr_knot_work(const plant *p);
@@ -158,14 +174,8 @@ typedef struct {
     ctn_status status;
 } ilqr_turn;
 bool ilqr_begins(ilqr *s, ilqr_turn *t, ctn_error *err);
-bool ilqr_goes_on(ilqr *s, const ilqr_turn *t, bool valued);  // valued: the backward pass was made, and was good
+bool ilqr_goes_on(ilqr *s, ilqr_turn *t, bool valued, ctn_error *err);  // valued: the backward pass was made, and was good
 void ilqr_ends(ilqr *s, const ilqr_turn *t, bool played);     // played: the roll-outs were made
-
-/// kappa and K of a knot from V, Q in r; also in r. false: no minimum.
-bool ilqr_gains_of(ilqr *s, int k, const knot_room *r);
-
-/// What pushes at control i of knot k: its gradient, but for what holds it at a bound.
-double ilqr_push(const ilqr *s, int k, int i, double g);
 
 /// A knot's matrices in x; NULL: only how far rows are apart.
 knot_room ilqr_room_of(const plant *p, double *x);

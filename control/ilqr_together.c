@@ -95,7 +95,7 @@ void ilqr_step_together(ilqr_together *t, int count, ilqr *const *of, ctn_status
     if (going) back(t, going);
     int left = 0;
     for (int i = 0; i < going; i++)
-        if (ilqr_goes_on(t->going[i], &t->turn[t->which[i]], t->good[i]))
+        if (ilqr_goes_on(t->going[i], &t->turn[t->which[i]], t->good[i], err))
             t->going[left] = t->going[i], t->which[left++] = t->which[i];
     const ctn_status played = left ? ilqr_forward(t->going, left, &t->points, err) : CTN_OK;
     for (int i = 0; i < left; i++) {
@@ -108,7 +108,7 @@ void ilqr_step_together(ilqr_together *t, int count, ilqr *const *of, ctn_status
 ctn_status ilqr_step(ilqr *s, ctn_error *err)
 {
     ilqr_turn turn;
-    if (!ilqr_begins(s, &turn, err) || !ilqr_goes_on(s, &turn, false)) return turn.status;
+    if (!ilqr_begins(s, &turn, err) || !ilqr_goes_on(s, &turn, false, err)) return turn.status;
     const ctn_status played = ilqr_forward(&s, 1, &s->points, err);
     ilqr_ends(s, &turn, played == CTN_OK);
     return played;

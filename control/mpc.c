@@ -4,6 +4,7 @@
 #include "sim/base/clock.h"
 #include "sim/base/matrix.h"
 #include "sim/base/status.h"
+#include "sim/engine/device.h"
 
 #include <catena/motors.h>
 #include <math.h>
@@ -215,6 +216,10 @@ mpc *mpc_open(const ctn_scene *scene, const ctn_model *model, const ctn_batch_co
 {
     const int points = how->planner == PLANNER_ILQR ? scene->optimize.alphas : how->samples;
     if (mpc_check(scene, how, err) != CTN_OK) return NULL;
+    if (device_asked(cfg->engine) && how->planner != PLANNER_ILQR)
+        return fail(err, CTN_UNAVAILABLE, "engine: '%s' plays no samples in this version; take planner: ilqr, or 'auto'",
+                    device_asked(cfg->engine)),
+               NULL;
     scene_plant *const plan = scene_plant_open(scene, model, cfg, how->horizon, points, err);
     const bool limited = scene->optimize.nlimit > 0;
     limits *const own =

@@ -2,6 +2,7 @@
 
 #include "sim/base/pool.h"
 #include "sim/base/status.h"
+#include "sim/engine/device.h"
 
 #include <stdlib.h>
 
@@ -165,6 +166,11 @@ static bool open_room(plan_threads *t, own_room *r, int each, const ilqr_config 
 plan_threads *plan_threads_open(const ctn_scene *scene, const ctn_model *model, const ctn_batch_config *cfg, double duration,
                                 int each, const ilqr_config *solver, ctn_error *err)
 {
+    if (device_asked(cfg->engine))
+        return fail(err, CTN_UNAVAILABLE,
+                    "engine: '%s' plans one trajectory at a time in this version; take 'auto' for many worlds",
+                    device_asked(cfg->engine)),
+               NULL;
     plan_threads *const t = calloc(1, sizeof *t);
     if (!t) return fail(err, CTN_NO_MEMORY, "not enough memory for plans"), NULL;
     const int asked = cfg->threads ? cfg->threads : pool_cpus(), lanes = ilqr_together_lanes();

@@ -32,6 +32,15 @@ typedef void (*plant_tell)(void *whose, int first, int count, int apart, int ste
 
 enum { MOST_APART = 16 };  // points that lie side by side on their way
 
+/// A world of the plant on a device (sim/engine/device.h), which steps it as well: `hold` steps in a knot, from x alone at each
+/// knot, or (anew false) with what methods carry from step to step.
+typedef struct plant_there {
+    const struct ctn_device *device;
+    struct device_worlds *worlds;
+    int hold;
+    bool anew;
+} plant_there;
+
 typedef struct plant {
     int knots;  // N: the horizon has N controls and N + 1 states
     int nx, n, m;
@@ -43,6 +52,7 @@ typedef struct plant {
     // the last numbers of x are what the plant was told last, as many (control/told_last.h): regularisation is of the others
     int carried;
     double before, after;
+    const plant_there *there;  // NULL: it is stepped by the CPU alone
     pool *threads;  // that play and linearise use, for jobs of who steers besides
     void *context;
     /// Step by step: points from x [count][nx], which are told by `tell`. Steps are the same at every knot, and beyond the

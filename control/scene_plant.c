@@ -3,11 +3,13 @@
 #include "control/accelerations.h"
 #include "control/ilqr.h"
 #include "control/plant_parameters.h"
+#include "control/scene_there.h"
 #include "control/told_last.h"
 #include "dynamics/model.h"
 #include "sim/base/memory.h"
 #include "sim/base/status.h"
 #include "sim/batch/tapes_play.h"
+#include "sim/engine/device.h"
 #include "sim/engine/engine.h"
 
 #include <catena/motors.h>
@@ -32,6 +34,7 @@ struct scene_plant {
     const double *u;    // what motors are told in the run in hand
     double *values;     // [parameter_count], as they are
     size_t parameters;  // how many
+    scene_there *there;  // its world on a device; NULL: it is on none
     accelerations *by;  // of plants that are linearised by accelerations; NULL: by their steps
 };
 
@@ -204,9 +207,12 @@ static bool fits(const scene_plant *s, const ctn_batch_config *cfg, int points, 
     return false;
 }
 
-scene_plant *scene_plant_open(const ctn_scene *scene, const ctn_model *model, const ctn_batch_config *cfg, double duration,
+scene_plant *scene_plant_open(const ctn_scene *scene, const ctn_model *model, const ctn_batch_config *asked, double duration,
                               int points, ctn_error *err)
 {
+    ctn_batch_config here = *asked;  // what a device does not do is done beside it
+    const ctn_batch_config *const cfg = &here;
+    here.engine = engine_beside(asked->engine);
     const scene_optimize *const o = &scene->optimize;
     if (!o->given)
         return fail(err, CTN_BAD_SCENE, "%s: the scene has no `optimize:`; docs/trajectories.md tells what belongs there",
@@ -255,6 +261,10 @@ scene_plant *scene_plant_open(const ctn_scene *scene, const ctn_model *model, co
     s->bare.threads = pool_create(threads);
     if (!s->bare.threads)
         return scene_plant_close(s), fail(err, CTN_NO_MEMORY, "not enough memory, or threads: %d", threads), NULL;
+    if (device_asked(asked->engine)) {
+        if (!(s->there = scene_there_open(model, asked, s->hold, s->anew, err))) return scene_plant_close(s), NULL;
+        s->bare.there = scene_there_of(s->there);
+    }
     if (told_last_counts(scene) && !(s->told = told_last_open(&s->bare, err))) return scene_plant_close(s), NULL;
     face(s);
     ctn_batch_config own = *cfg;
@@ -314,7 +324,8 @@ void scene_plant_close(scene_plant *s)
 {
     if (!s) return;
     ctn_tapes_free(s->one), ctn_tapes_free(s->many), ctn_tapes_free(s->all);
-    costs_close(s->costs), accelerations_close(s->by), told_last_close(s->told), pool_free(s->bare.threads);
+    costs_close(s->costs), accelerations_close(s->by), told_last_close(s->told), scene_there_close(s->there);
+    pool_free(s->bare.threads);
     free(s->q), free(s->v), free(s->values);
     free(s);
 }

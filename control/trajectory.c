@@ -7,6 +7,7 @@
 #include "control/told_last.h"
 #include "sim/base/new_file.h"
 #include "sim/base/status.h"
+#include "sim/engine/engine.h"
 
 #include <catena/controller.h>
 #include <catena/motors.h>
@@ -408,7 +409,8 @@ ctn_status trajectory_value(const trajectory *t, const char *path, int finer, do
     ctn_scene *const scene = ctn_scene_load(path, err);
     ctn_model *const model = scene ? ctn_model_create(scene, err) : NULL;
     ctn_batch_config cfg = t->cfg;
-    cfg.worlds = 1, cfg.threads = 1, cfg.dt /= finer, cfg.parallel = CTN_PARALLEL_WORLDS, cfg.parameter_count = 0;
+    cfg.engine = engine_beside(cfg.engine), cfg.worlds = 1, cfg.threads = 1, cfg.dt /= finer, cfg.parallel = CTN_PARALLEL_WORLDS,
+    cfg.parameter_count = 0;
     ctn_batch *const batch = model ? ctn_batch_create(model, &cfg, err) : NULL;
     double *const X = calloc((size_t)(N + 1) * (size_t)nx + 1, sizeof *X),
                   *const U = calloc((size_t)N * (size_t)t->nu + 1, sizeof *U), *const each = calloc((size_t)N + 1, sizeof *each);

@@ -150,6 +150,10 @@ FN vec3 quat_log(quat a)
     return scale(v, k);
 }
 
+/// x turned by u, rad, in its own axes; and the turn from x to y.
+FN quat quat_turned(quat x, vec3 u) { return quat_normalised(quat_mul(x, quat_exp(u))); }
+FN vec3 quat_between(quat x, quat y) { return quat_log(quat_mul(quat_conjugate(x), y)); }
+
 /// The chart's derivative: for R exp([u]) turning with w (body axes), u' = w + u x w / 2 + c u x (u x w) with
 /// c(t^2) = (1 - (t/2) cot(t/2)) / t^2 = sum |B_2n| t^(2n-2) / (2n)!, t = |u| < 2 pi. slope: dc/d(t^2), may be NULL.
 FN real chart_c(real t2, real *slope)

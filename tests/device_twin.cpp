@@ -15,12 +15,15 @@
 #define MACHINE_NAME "cuda-float"
 #define MACHINE_ALONG NULL
 #define MACHINE_FORMS NULL
+#define MACHINE_PLANS NULL
 #else
 #define MACHINE_NAME "cuda"
 #define MACHINE_ALONG &along_device_here
 #define MACHINE_FORMS &forms_device_here
+#define MACHINE_PLANS &ilqr_device_here
 extern "C" const struct along_device along_device_here;
 extern "C" const struct forms_device forms_device_here;
+extern "C" const struct ilqr_device ilqr_device_here;
 #endif
 enum { MACHINE_SCRATCH = 256 * 1024 };
 enum copy_kind { TO_DEVICE, FROM_DEVICE, WITHIN_DEVICE };

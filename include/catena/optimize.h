@@ -47,6 +47,10 @@ typedef struct ctn_optimize_state {
     ctn_optimize_stop stop;
 } ctn_optimize_state;
 
+/// With cfg->engine "cuda" iterations are made on a GPU, as far as docs/trajectories.md says, with the same bits; CTN_UNAVAILABLE:
+/// there is none, or it does not take this scene, or (of ctn_optimize_step) it has failed: then the trajectory is what it was, and
+/// has to be made anew.
+///
 /// A trajectory over `duration` s of a scene with `optimize:` and motors, in steps of `cfg`, from which `model` was compiled; both
 /// must outlive it. It begins with the scene's guess, or with the plan that it plays. `cost` may be NULL: none of the program's own;
 /// it is copied. NULL on error: CTN_BAD_SCENE where the scene does not do, CTN_FROZEN for a guess that it does not live through,

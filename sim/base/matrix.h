@@ -6,9 +6,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#ifdef __CUDACC__
+#define MATRIX_FN static inline __host__ __device__
+#else
+#define MATRIX_FN static inline
+#endif
+#ifdef __cplusplus
+#define ALONE __restrict__
+#else
+#define ALONE restrict
+#endif
+
 /// C [a][c] += s A [a][b] B [b][c].
-static inline void matrix_multiply(int a, int b, int c, double s, const double *restrict A, const double *restrict B,
-                                   double *restrict C)
+MATRIX_FN void matrix_multiply(int a, int b, int c, double s, const double *ALONE A, const double *ALONE B,
+                                   double *ALONE C)
 {
     for (int i = 0; i < a; i++)
         for (int k = 0; k < b; k++) {
@@ -18,7 +29,7 @@ static inline void matrix_multiply(int a, int b, int c, double s, const double *
 }
 
 /// C [b][c] += A' B, of A [a][b], B [a][c].
-static inline void matrix_transposed(int a, int b, int c, const double *restrict A, const double *restrict B, double *restrict C)
+MATRIX_FN void matrix_transposed(int a, int b, int c, const double *ALONE A, const double *ALONE B, double *ALONE C)
 {
     for (int k = 0; k < a; k++)
         for (int i = 0; i < b; i++) {
@@ -28,14 +39,14 @@ static inline void matrix_transposed(int a, int b, int c, const double *restrict
 }
 
 /// The mean of A [n][n] and its transpose.
-static inline void matrix_symmetric(int n, double *A)
+MATRIX_FN void matrix_symmetric(int n, double *A)
 {
     for (int i = 0; i < n; i++)
         for (int j = 0; j < i; j++) A[i * n + j] = A[j * n + i] = 0.5 * (A[i * n + j] + A[j * n + i]);
 }
 
 /// A [n][n] = L L', L below the diagonal and on it; false: A is not positive definite.
-static inline bool matrix_cholesky(int n, double *A)
+MATRIX_FN bool matrix_cholesky(int n, double *A)
 {
     for (int j = 0; j < n; j++) {
         double d = A[j * n + j];
@@ -52,7 +63,7 @@ static inline bool matrix_cholesky(int n, double *A)
 }
 
 /// B [n][c] becomes (L L')^-1 B.
-static inline void matrix_cholesky_solve(int n, int c, const double *restrict L, double *restrict B)
+MATRIX_FN void matrix_cholesky_solve(int n, int c, const double *ALONE L, double *ALONE B)
 {
     for (int i = 0; i < n; i++) {
         for (int k = 0; k < i; k++)
@@ -67,7 +78,7 @@ static inline void matrix_cholesky_solve(int n, int c, const double *restrict L,
 }
 
 /// A [n][n] becomes its factors, with the rows that pivots were taken from; false: singular.
-static inline bool matrix_lu(int n, double *A, int *row)
+MATRIX_FN bool matrix_lu(int n, double *A, int *row)
 {
     for (int k = 0; k < n; k++) {
         int p = k;
@@ -88,7 +99,7 @@ static inline bool matrix_lu(int n, double *A, int *row)
 }
 
 /// B [n][c] becomes A^-1 B.
-static inline void matrix_lu_solve(int n, int c, const double *restrict A, const int *row, double *restrict B)
+MATRIX_FN void matrix_lu_solve(int n, int c, const double *ALONE A, const int *row, double *ALONE B)
 {
     for (int k = 0; k < n; k++)
         for (int j = 0; j < c && row[k] != k; j++) {

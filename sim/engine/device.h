@@ -16,6 +16,24 @@ typedef struct device_worlds device_worlds;
 /// Whose memory the arrays of a call are in.
 typedef enum device_place { ON_HOST, ON_DEVICE } device_place;
 
+/// Copies of a world that follow a plan at once, all from states of their own in its blocks of time, each with a length alpha =
+/// 1, 1/2, 1/4, ... of its feedforward: u = U + alpha kappa + K (x - X), within bounds. x = (q, v), and, `carried`, what was told
+/// last; changes of it are in tangent coordinates. Arrays are in the device's memory.
+typedef struct device_follow {
+    int knots, hold, blocks, alphas;  // `hold` steps in each of the knots; blocks of time of as many knots each, or one more
+    int nx, n, m, carried;            // numbers of a state, of a change of it, of what motors are told
+    bool anew;                        // each knot begins at (q, v) alone
+    const double *X, *U;              // [knots + 1][nx], [knots][m]
+    const double *K, *kappa;          // [knots][m][n], [knots][m]
+    const double *lower, *upper;      // [m]; NULL: there are none
+    double *own_X, *own_U;            // out: [alphas][knots + 1][nx], [alphas][knots][m]
+    // [alphas][blocks][n]. In: what starts of blocks differ from X by, but for the first; out: what ends differ from the next
+    // ones' starts by, but for the last
+    double *defect;
+    double *ends;  // room: [alphas][blocks][nx]
+    int *lost;     // out: [alphas][blocks]: 1: frozen on its way, where numbers mean nothing
+} device_follow;
+
 /// A device's table of functions. Arrays have a row for each world. After CTN_UNAVAILABLE by a call on worlds these are lost.
 typedef struct ctn_device {
     uint64_t layout;                     // DEVICE_LAYOUT of the sources that it was built from
@@ -38,6 +56,8 @@ typedef struct ctn_device {
     // only steps, fallbacks, frozen and frozen_time
     ctn_status (*step)(device_worlds *d, const ctn_run *run, bool all, ctn_step_stats *stats, ctn_error *err);
     ctn_status (*totals)(device_worlds *d, ctn_totals *totals, ctn_error *err);
+    // of worlds that have constants of their own, which stay what they are, as do their states
+    ctn_status (*follow)(device_worlds *d, const device_follow *plan, ctn_error *err);
     // the states of worlds first .. first + count - 1, as ctn_engine's: flat [count][flat_size]
     ctn_status (*flatten)(device_worlds *d, int first, int count, bool load, double *flat, ctn_error *err);
     // memory of the caller's on the device
@@ -47,11 +67,12 @@ typedef struct ctn_device {
                        ctn_error *err);  // place: of `to`
     const struct along_device *along;    // one world along its links (sim/along/along_device.h); NULL: it has none
     const struct forms_device *forms;    // the papers' forms (sim/forms/forms_device.h); NULL: likewise
+    const struct ilqr_device *plans;     // passes of iterative LQR (control/ilqr_device.h); NULL: likewise
 } ctn_device;
 
 /// What the library and a device's code must have in common.
 #define DEVICE_LAYOUT                                                                                                            \
-    (6 + 1000 * ((uint64_t)sizeof(ctn_batch_config) +                                                                            \
+    (7 + 1000 * ((uint64_t)sizeof(ctn_batch_config) +                                                                            \
                  1000 * (sizeof(ctn_step_stats) + 1000 * (sizeof(ctn_body) + 1000 * sizeof(ctn_run)))))
 
 /// The engines of devices, in a NULL-terminated list.

@@ -11,12 +11,15 @@
 #define MACHINE_NAME "cuda-float"
 #define MACHINE_ALONG NULL
 #define MACHINE_FORMS NULL
+#define MACHINE_PLANS NULL
 #else
 #define MACHINE_NAME "cuda"
 #define MACHINE_ALONG &along_device_here
 #define MACHINE_FORMS &forms_device_here
+#define MACHINE_PLANS &ilqr_device_here
 extern "C" const struct along_device along_device_here;
 extern "C" const struct forms_device forms_device_here;
+extern "C" const struct ilqr_device ilqr_device_here;
 #endif
 enum { MACHINE_SCRATCH = 256 * 1024, THREADS = 32 };  // of a block: a warp, so that few worlds are spread over all processors
 static ctn_status machine_find(ctn_error *err)

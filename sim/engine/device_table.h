@@ -8,7 +8,7 @@
 ///     machine_launch(job, scratch, stream)   run_world() for all worlds of a copy of *job, with so many bytes of scratch; done when it returns
 ///     machine_error()                        what went wrong in the last of these that returned false, in words
 ///     machine_knows(p)                       p is in device memory
-///     MACHINE_ALONG, MACHINE_FORMS           its along_device and forms_device, or NULL
+///     MACHINE_ALONG, MACHINE_FORMS, MACHINE_PLANS   its along_device, forms_device and ilqr_device, or NULL
 ///     MACHINE_NAME, MACHINE_SCRATCH          the engine's name, most bytes of scratch that a thread can have
 #ifndef CATENA_SIM_DEVICE_TABLE_H
 #define CATENA_SIM_DEVICE_TABLE_H
@@ -318,6 +318,19 @@ static ctn_status sum_worlds(device_worlds *d, ctn_totals *totals, ctn_error *er
     return status;
 }
 
+#ifndef CATENA_FLOAT
+static ctn_status follow_plan(device_worlds *d, const device_follow *plan, ctn_error *err)
+{
+    device_job job = d->job;
+    job.task = TASK_PLACE, job.worlds = threads_that_follow(plan), job.constants = NULL, job.follow = *plan;
+    bool made = machine_launch(&job, d->scratch, d->stream);
+    job.task = TASK_FOLLOW;
+    made = made && machine_launch(&job, d->scratch, d->stream);
+    return made ? CTN_OK
+                : fail(err, CTN_UNAVAILABLE, "engine: '" MACHINE_NAME "' failed: %s; make the plan anew", machine_error());
+}
+#endif
+
 /// One number of all these worlds at a time: the device has them side by side.
 static ctn_status flatten_worlds(device_worlds *d, int first, int count, bool load, double *flat, ctn_error *err)
 {
@@ -351,9 +364,15 @@ static ctn_status copy_for_caller(device_worlds *d, void *to, const void *from, 
 }
 
 extern "C" __attribute__((visibility("default"))) const ctn_device catena_device;
+#ifdef CATENA_FLOAT
+#define FOLLOW_PLAN NULL
+#else
+#define FOLLOW_PLAN follow_plan
+#endif
 extern "C" const ctn_device catena_device = {
-    DEVICE_LAYOUT,  MACHINE_NAME,        LEAST_TOLERANCE, LEAST_ERROR,     machine_find,  open_worlds,  close_worlds, bytes_of,
-    use_stream,     pack_constants,      send_constants,  set_worlds,      get_worlds,    set_force,    step_worlds,  sum_worlds,
-    flatten_worlds, allocate_for_caller, release,         copy_for_caller, MACHINE_ALONG, MACHINE_FORMS};
+    DEVICE_LAYOUT,  MACHINE_NAME,        LEAST_TOLERANCE, LEAST_ERROR,     machine_find,  open_worlds,  close_worlds,
+    bytes_of,       use_stream,          pack_constants,  send_constants,  set_worlds,    get_worlds,   set_force,
+    step_worlds,    sum_worlds,          FOLLOW_PLAN,     flatten_worlds,  allocate_for_caller,         release,
+    copy_for_caller, MACHINE_ALONG,      MACHINE_FORMS,   MACHINE_PLANS};
 
 #endif

@@ -11,6 +11,10 @@
 #include "sim/engine/engine_layout.h"
 #include "sim/engine/engine_model.h"
 #include "sim/engine/engine_stats.h"
+#include "sim/engine/engine_round.h"
+#ifndef CATENA_FLOAT
+#include "sim/engine/device_follow.h"
+#endif
 
 typedef enum device_task {
     TASK_MEASURE,  // how large things are, by one thread
@@ -19,6 +23,8 @@ typedef enum device_task {
     TASK_GET,      // q, v from states
     TASK_STEP,
     TASK_TOTALS,
+    TASK_PLACE,   // a thread has an alpha and a block of time of `follow`: its start
+    TASK_FOLLOW,  // likewise: the way from there
 } device_task;
 
 typedef struct {
@@ -45,6 +51,7 @@ typedef struct {
     bool energy;
     uint64_t *stats;     // [words of ctn_step_stats][worlds]
     ctn_totals *totals;  // [worlds]
+    device_follow follow;
 } device_job;
 
 enum { STATS_WORDS = sizeof(ctn_step_stats) / sizeof(uint64_t) };
@@ -62,6 +69,14 @@ KERNEL void load_constants(const device_job *job, int world, lane_model *m)
         for (int k = 0; k < (int)LOAD_NUMBERS; k++, x += next) (&m->loads[i].stiffness)[k] = *x;
     for (int i = 0; i < m->nmotor; i++)
         for (int k = 0; k < (int)MOTOR_NUMBERS; k++, x += next) (&m->motors[i].kp)[k] = *x;
+}
+
+/// The state of a world that was nowhere yet.
+FN void clear_state(const device_job *job, const lane_model *m, const block_state *S)
+{
+    const state_parts s = parts_of(m, &job->cfg, S);
+    for (int p = 0; p < PARTS_OF_STATE; p++)
+        for (size_t k = 0; k < s.size[p]; k++) s.part[p][k] = rset(0);
 }
 
 /// Moves a world's state between the device's memory and S.
@@ -160,16 +175,29 @@ KERNEL void run_world(const device_job *job, int world, char *scratch)
         job->sizes->flat = flat_size(m, &job->cfg);
         return;
     }
-    if (job->constants) {
+#ifndef CATENA_FLOAT
+    if (job->task == TASK_PLACE) {
+        place_block(&job->follow, m, world);
+        return;
+    }
+#endif
+    if (job->constants || job->task == TASK_FOLLOW) {
         lane_model *const own = (lane_model *)(void *)scratch;
         copy_structure(m, own);
-        load_constants(job, world, own);
+        if (job->constants) load_constants(job, world, own);
         m = own, scratch += model_size(job->source);
     }
     block_state S = open_state(m, &job->cfg, scratch);
     block_work W = open_work(m, &job->cfg, scratch + state_size(m, &job->cfg));
     lane_model with = *m;
     with.wound = W.wound, m = &with;
+#ifndef CATENA_FLOAT
+    if (job->task == TASK_FOLLOW) {
+        with.clock = &W.clock, clear_state(job, m, &S);
+        follow_block(&job->follow, m, &job->cfg, world, &S, &W);
+        return;
+    }
+#endif
     move_state(job, m, world, true, &S);
     if (job->task == TASK_SET) set_world(job, m, world, &S, &W);
     else if (job->task == TASK_GET) get_world(job, m, world, &S, &W);

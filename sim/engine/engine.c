@@ -44,6 +44,14 @@ const ctn_engine *engine_find(const char *name, int count, ctn_error *err)
     return NULL;
 }
 
+const char *engine_beside(const char *name)
+{
+    const ctn_engine *const *list = engines_available();
+    if (!device_asked(name)) return name;
+    while (list[1]) list++;
+    return (*list)->name;
+}
+
 lane_model *engine_model(const ctn_engine *engine, const ctn_model *m, double dt)
 {
     const ctn_model *of[MOST_LANES];

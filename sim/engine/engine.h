@@ -163,6 +163,9 @@ lane_model *engine_model(const ctn_engine *engine, const ctn_model *m, double dt
 /// CPU.
 const ctn_engine *engine_find(const char *name, int count, ctn_error *err);
 
+/// The name of the CPU's engine for what is made beside a device, where `name` asks for one: the widest; else `name`.
+const char *engine_beside(const char *name);
+
 /// Why engine_find takes the engine that it takes for `name` and `count`, in words. along: these are pieces of a world.
 const char *engine_reason(const char *name, int count, bool along);
 

@@ -3,17 +3,7 @@
 #ifndef CATENA_ENGINE_PLAY_H
 #define CATENA_ENGINE_PLAY_H
 
-/// The state as callers know it, into x: q with all turns, and v.
-FN void show_state(const lane_model *m, const ctn_batch_config *cfg, const block_state *S, block_work *W, real *x)
-{
-    const real *const v = block_velocity(m, cfg, S, W);
-    for (int k = 0; k < m->nq; k++) x[k] = S->q[k];
-    for (int k = 0; k < m->nv; k++) x[m->nq + k] = v[k];
-    for (int i = 0; i < m->nbody && S->turns; i++) {
-        const lane_body *const b = &m->bodies[i];
-        if (turns_freely(b)) x[b->qadr] = x[b->qadr] + rset(TWO_PI) * S->turns[b->vadr];
-    }
-}
+#include "sim/engine/engine_round.h"
 
 static void run_play(const lane_model *of, const ctn_batch_config *cfg, void *state, void *work, const engine_play *p, int count,
                      engine_use *use)
@@ -36,9 +26,7 @@ static void run_play(const lane_model *of, const ctn_batch_config *cfg, void *st
         for (int l = 0; l < LANES; l++) good[l] = !(frozen[l] > 0);
         p->tell(p->context, r, good);
         if (r == p->rounds) break;
-        if (m->ncontrol) tell_targets(m, u);
-        W.clock.since = rset(0), W.clock.made = rset((double)r * p->hold);
-        block_step(m, cfg, &S, &W, rset(p->hold), p->hold, false, &c);
+        play_round(m, cfg, &S, &W, r, p->hold, u, &c);
         use->passes += ((const double *)&c.passes)[0] * LANES;
         show_state(m, cfg, &S, &W, x);
     }

@@ -21,8 +21,7 @@ void ctn_model_integrate(const ctn_model *model, int count, const double *q, con
             const int at = quat_at(link), plain = at < 0 ? link->nv : at;
             for (int j = 0; j < plain; j++) y[j] = x[j] + h * u[j];
             if (at < 0) continue;
-            const quat turn = quat_exp(vec(h * u[at], h * u[at + 1], h * u[at + 2]));
-            store_quat(quat_normalised(quat_mul(quat_load(x + at), turn)), y + at);
+            store_quat(quat_turned(quat_load(x + at), vec(h * u[at], h * u[at + 1], h * u[at + 2])), y + at);
         }
     }
 }
@@ -39,7 +38,7 @@ void ctn_model_difference(const ctn_model *model, int count, const double *from,
             const int at = quat_at(link), plain = at < 0 ? link->nv : at;
             for (int j = 0; j < plain; j++) u[j] = y[j] - x[j];
             if (at < 0) continue;
-            const vec3 turn = quat_log(quat_mul(quat_conjugate(quat_load(x + at)), quat_load(y + at)));
+            const vec3 turn = quat_between(quat_load(x + at), quat_load(y + at));
             u[at] = turn.x, u[at + 1] = turn.y, u[at + 2] = turn.z;
         }
     }
