@@ -155,6 +155,39 @@ START_TEST(single_precision)
 }
 END_TEST
 
+/// A plan, and one that is made anew while its plant is on the device, are those of the CPU; --resume goes on where it failed.
+START_TEST(plans)
+{
+    spit("plan.yaml", "catena: 1\nlinks: [{name: a, joint: {type: revolute, axis: [0, 1, 0]}, mass: 1, com: [0, 0, -0.5],\n"
+                      "  inertia: [0.1, 0.1, 0.1, 0, 0, 0]}]\nmotors: [{joint: a, type: torque, effort: 9}]\nduration: 1\n"
+                      "integrator: {method: rk4, dt: 0.02}\noptimize:\n  iterations: 12\n  backward: 2\n  forward: 3\n"
+                      "  cost: [{term: posture, weight: 1, end: 100, target: 1}, {term: control, weight: 0.01}]\n");
+    static const char *const here[] = {"optimize", "plan.yaml", "--out", "here.yaml", "--engine", "scalar", NULL};
+    static const char *const there[] = {"optimize", "plan.yaml", "--out", "there.yaml", "--engine", "cuda", NULL};
+    static const char *const on[] = {"optimize", "plan.yaml", "--out", "there.yaml", "--engine", "cuda", "--resume", NULL};
+    expect(-1, 0, "", here);
+    expect(1, 2, "engine: 'cuda' failed", there);
+    expect(20, 1, "engine: 'cuda' failed", there);
+    ck_assert(access("there.plan.csv", F_OK) != 0 && !access("there.checkpoint", F_OK));
+    expect(-1, 0, "", on);
+    size_t sizes[2];
+    char *const plans[] = {slurp("here.plan.csv", &sizes[0]), slurp("there.plan.csv", &sizes[1])};
+    ck_assert(sizes[0] == sizes[1] && !memcmp(plans[0], plans[1], sizes[0]));
+    free(plans[0]), free(plans[1]);
+
+    double *q[2];
+    for (int k = 0; k < 2; k++) {
+        const char *const mpc[] = {"mpc", "plan.yaml", "--duration",          "0.2",   "--horizon",
+                                   "0.4", "--engine",  k ? "cuda" : "scalar", "--out", k ? "there.h5" : "here.h5",
+                                   NULL};
+        expect(-1, 0, "", mpc);
+        q[k] = numbers(k ? "there.h5" : "here.h5", "q", &sizes[k]);
+    }
+    ck_assert(sizes[0] == 11 && sizes[1] == 11 && !memcmp(q[0], q[1], sizes[0] * sizeof *q[0]));
+    free(q[0]), free(q[1]);
+}
+END_TEST
+
 int main(void)
 {
     Suite *const suite = suite_create("device_cli");
@@ -165,6 +198,7 @@ int main(void)
     tcase_add_test(all, run_fails);
     tcase_add_test(all, others_fail);
     tcase_add_test(all, single_precision);
+    tcase_add_test(all, plans);
     suite_add_tcase(suite, all);
     return run_suite(suite);
 }

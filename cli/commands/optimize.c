@@ -82,7 +82,10 @@ static int make_iterations(const asked *a, trajectory *t, FILE *table, double se
         const int before = trajectory_state(t).iteration;
         const ctn_status status = trajectory_step(t, &err);
         const bool stops = status == CTN_INTERRUPTED || *stop_flag();
-        if (status != CTN_OK && !stops) return engine_error(&err);
+        if (status != CTN_OK && !stops) {  // the trajectory is what it was: a device may have failed
+            trajectory_save(t, a->checkpoint, NULL);
+            return engine_error(&err);
+        }
         const ilqr_state x = trajectory_state(t);
         const lagrangian_state limits = trajectory_limits(t);
         const double now = clock_now();
