@@ -5,8 +5,9 @@ GPU", with this library's iterative LQR in blocks of time; called by bench/block
 100 trials of a quadrotor and of an arm (tests/golden/control/ddp; the arm also with dearer velocities, as its own weights let the wrist
 spin), whose first trajectories have noise of deviation 0.001 in their velocities. Three variants, in M blocks each: as published; both
 passes in blocks, with the library's own first pass and acceptance; and the forward pass alone in blocks. Time is that of this CPU, one
-thread, on which blocks go one after another. Each picture parallel-ddp-NAME.png has its numbers in a CSV file beside it; blocks.md has
-failures and times.
+thread, on which blocks go one after another, and, in a second row of pictures, that of a card, if the engine cuda finds one; else they
+say that it was not run on one. Each picture parallel-ddp-NAME.png has its numbers in a CSV file beside it; blocks.md has failures and
+times.
 """
 import argparse
 import csv
@@ -25,6 +26,7 @@ from run import machine, progress
 
 VARIANTS = {'published': ('plancher', True), 'both': ('ilqr', True), 'forward': ('ilqr', False)}
 TITLES = {'published': 'as published', 'both': 'blocks both ways, own acceptance', 'forward': 'blocks forwards alone, own acceptance'}
+PLACES = {'cpu': '', 'card': ', on the card'}
 SIGMA = 0.001
 HUES = {1: '#000000', 2: '#756bb1', 4: '#2171b5', 8: '#31a354', 16: '#e6ab02', 32: '#e6550d', 64: '#de2d26'}
 TICKS = ', '.join(f'{m * 10**p}' for p in range(1, 6) for m in (1, 2, 5))
@@ -54,16 +56,35 @@ def median(values):
     return statistics.median(values)
 
 
+def scene_of(folder, case, iterations):
+    """its file"""
+    path = os.path.join(folder, case.name + '.yaml')
+    with open(path, 'w') as f:
+        f.write(optimize.scene_text(case.problem, 16, iterations))
+    return path
+
+
+def find_card(program, case):
+    """its name, or None, and why there is none"""
+    with tempfile.TemporaryDirectory() as folder:
+        run = subprocess.run([program, scene_of(folder, case, 1), 'ilqr', '1', '1', '1', '1', '0', 'cuda'], capture_output=True, text=True)
+    if run.returncode:
+        return None, run.stderr.strip()
+    try:  # a twin on the CPU is no card
+        names = subprocess.run(['nvidia-smi', '--query-gpu=name', '--format=csv,noheader'], capture_output=True, text=True, check=True).stdout
+        return names.splitlines()[0], None
+    except (OSError, subprocess.CalledProcessError, IndexError):
+        return None, 'nvidia-smi knows of none'
+
+
 class Trials:
     """what 100 trials of a case did, by variant and M: costs, defects and seconds [trial][iteration], the last ones repeated"""
 
-    def __init__(self, program, folder, case, variant, m, trials, iterations):
+    def __init__(self, program, folder, case, variant, m, trials, iterations, place='cpu'):
         method, backward = VARIANTS[variant]
-        path = os.path.join(folder, case.name + '.yaml')
-        with open(path, 'w') as f:
-            f.write(optimize.scene_text(case.problem, 16, iterations))
-        words = [program, path, method, m if backward else 1, m, trials, iterations, SIGMA]
-        progress(f'{case.name}, {variant}, M = {m}')
+        words = [program, scene_of(folder, case, iterations), method, m if backward else 1, m, trials, iterations, SIGMA,
+                 *(['cuda'] if place == 'card' else [])]
+        progress(f'{case.name}, {variant}, M = {m}{PLACES[place]}')
         text = subprocess.run([str(w) for w in words], check=True, capture_output=True, text=True).stdout
         runs = [[] for _ in range(trials)]
         for row in csv.DictReader(io.StringIO(text)):
@@ -110,25 +131,34 @@ class Figures:
         folder = machine(self.facts)
         self.facts |= {'catena': build.commit(build.ROOT), 'threads': 1, 'trials': self.trials, 'sigma': SIGMA,
                        'date': datetime.date.today().isoformat(), 'load at the start': '%.2f' % load}
+        self.card, why = find_card(self.program, cases()[0])
+        self.facts['card'] = self.card or f'not run on one: {why}'
         self.out = args.out or (os.path.join(build.HERE, 'results', folder) if whole else partly)
         self.pictures = args.out or (os.path.join(build.ROOT, 'docs', 'figures') if whole else partly)
         for folder in (self.out, self.pictures):
             os.makedirs(folder, exist_ok=True)
         self.lines, self.records = [], []
 
-    def panels(self, name, head, rows, records):
-        """a panel for each variant, side by side; rows: {variant: [(m, [(x, y)])]}"""
+    def multiplot(self, places):
+        """panels of time: of the CPU, and of the card, if there is one"""
+        word = f'above: one thread of the CPU; below: {self.card}' if places > 1 else 'one thread of the CPU; not run on a card'
+        return f'set multiplot layout {places},{len(VARIANTS)} title "{word}"'
+
+    def panels(self, name, head, rows, records, timed):
+        """a panel for each place and variant, variants side by side; rows: {(place, variant): [(m, [(x, y)])]}"""
         blocks, plots = {}, []
-        for variant, curves in rows.items():
+        for (place, variant), curves in rows.items():
             one = []
             for m, points in curves:
-                blocks[f'{variant}{m}'] = points
-                one.append(f'${variant}{m} with lines lw 2 lc rgb "{HUES[m]}" title "M = {m}"')
-            plots.append(f'set title "{TITLES[variant]}"\nplot ' + ', '.join(one))
+                blocks[f'{place}_{variant}{m}'] = points
+                one.append(f'${place}_{variant}{m} with lines lw 2 lc rgb "{HUES[m]}" title "M = {m}"')
+            plots.append(f'set title "{TITLES[variant]}{PLACES[place]}"\nplot ' + ', '.join(one))
         path = os.path.join(self.pictures, f'parallel-ddp-{name}')
+        places = len(rows) // len(VARIANTS)
+        layout = self.multiplot(places) if timed else f'set multiplot layout 1,{len(rows)}'
         session.write_csv(path + '.csv', records, self.facts)
-        session.draw(path + '.png', f'set multiplot layout 1,{len(rows)}\nset grid\nset logscale y\n{head}\n' + '\n'.join(plots)
-                     + '\nunset multiplot', blocks, '1400,520')
+        session.draw(path + '.png', f'{layout}\nset grid\nset logscale y\n{head}\n' + '\n'.join(plots) + '\nunset multiplot', blocks,
+                     f'1400,{520 * places}')
 
     def range_of(self, case, made):
         """of costs: from the least to that of the guess"""
@@ -139,70 +169,76 @@ class Figures:
         records, rows = [], {}
         for (variant, m), t in made.items():
             costs = t.median_costs()
-            rows.setdefault(variant, []).append((m, list(enumerate(costs))))
+            rows.setdefault(('cpu', variant), []).append((m, list(enumerate(costs))))
             records += [{'variant': variant, 'M': m, 'iteration': k, 'median_cost': c} for k, c in enumerate(costs)]
         self.panels(case.figures['iterations'], f'{self.range_of(case, made)}\nset xrange [0:{case.shown}]\nset xlabel "iteration"\n'
-                    f'set ylabel "median cost, {case.title}"', rows, records)
+                    f'set ylabel "median cost, {case.title}"', rows, records, False)
 
-    def draw_time(self, case, made):
+    def draw_time(self, case, every):
         records, rows = [], {}
-        for (variant, m), t in made.items():
-            costs, clock = t.median_costs(), t.median_clock()
-            points = [(1e3 * s, c) for s, c in zip(clock, costs) if 1e3 * s <= 2 * case.milliseconds]
-            rows.setdefault(variant, []).append((m, points))
-            records += [{'variant': variant, 'M': m, 'ms': ms, 'median_cost': c} for ms, c in points]
-        self.panels(case.figures['time'], f'{self.range_of(case, made)}\nset xrange [0:{case.milliseconds}]\nset xlabel "ms"\n'
-                    f'set ylabel "median cost, {case.title}"', rows, records)
+        for place, made in every.items():
+            for (variant, m), t in made.items():
+                costs, clock = t.median_costs(), t.median_clock()
+                points = [(1e3 * s, c) for s, c in zip(clock, costs) if 1e3 * s <= 2 * case.milliseconds]
+                rows.setdefault((place, variant), []).append((m, points))
+                records += [{'on': place, 'variant': variant, 'M': m, 'ms': ms, 'median_cost': c} for ms, c in points]
+        self.panels(case.figures['time'], f'{self.range_of(case, every["cpu"])}\nset xrange [0:{case.milliseconds}]\nset xlabel "ms"\n'
+                    f'set ylabel "median cost, {case.title}"', rows, records, True)
 
-    def draw_parts(self, case, made):
+    def draw_parts(self, case, every):
         records, blocks, plots = [], {}, []
-        for variant in VARIANTS:
-            rows = [(m, t) for (v, m), t in made.items() if v == variant]
-            for m, t in rows:
-                records.append({'variant': variant, 'M': m, 'ms': 1e3 * t.median_iteration()}
-                               | {key.replace('_s', '_ms'): 1e3 * t.median_iteration(key) for key in PARTS})
-            blocks[variant] = [(k, *(1e3 * t.median_iteration(key) for key in PARTS)) for k, (m, t) in enumerate(rows)]
-            ticks = ', '.join(f'"{m}" {k}' for k, (m, _) in enumerate(rows))
-            plots.append(f'set title "{TITLES[variant]}"\nset xtics ({ticks})\nplot ' + ', '.join(
-                f'${variant} using {k + 2} lc rgb "{hue}" title "{title}"' for k, (title, hue) in enumerate(PARTS.values())))
+        for place, made in every.items():
+            for variant in VARIANTS:
+                rows = [(m, t) for (v, m), t in made.items() if v == variant]
+                for m, t in rows:
+                    records.append({'on': place, 'variant': variant, 'M': m, 'ms': 1e3 * t.median_iteration()}
+                                   | {key.replace('_s', '_ms'): 1e3 * t.median_iteration(key) for key in PARTS})
+                name = f'{place}_{variant}'
+                blocks[name] = [(k, *(1e3 * t.median_iteration(key) for key in PARTS)) for k, (m, t) in enumerate(rows)]
+                ticks = ', '.join(f'"{m}" {k}' for k, (m, _) in enumerate(rows))
+                plots.append(f'set title "{TITLES[variant]}{PLACES[place]}"\nset xtics ({ticks})\nplot ' + ', '.join(
+                    f'${name} using {k + 2} lc rgb "{hue}" title "{title}"' for k, (title, hue) in enumerate(PARTS.values())))
         path = os.path.join(self.pictures, f'parallel-ddp-{case.figures["parts"]}')
         most = max(r['ms'] for r in records)
         session.write_csv(path + '.csv', records, self.facts)
-        session.draw(path + '.png', f'set multiplot layout 1,{len(VARIANTS)}\nset grid y\nset style data histograms\nset style histogram rowstacked\n'
+        session.draw(path + '.png', f'{self.multiplot(len(every))}\nset grid y\nset style data histograms\nset style histogram rowstacked\n'
                      f'set style fill solid\nset boxwidth 0.7\nset yrange [0:{1.4 * most:g}]\nset xlabel "M"\n'
-                     f'set ylabel "median ms an iteration, {case.title}"\n' + '\n'.join(plots) + '\nunset multiplot', blocks, '1400,520')
+                     f'set ylabel "median ms an iteration, {case.title}"\n' + '\n'.join(plots) + '\nunset multiplot', blocks,
+                     f'1400,{520 * len(every)}')
 
-    def table(self, case, made, optima):
+    def table(self, case, made, optima, place):
         for (variant, m), t in made.items():
             reached = t.reached(optima)
             never, stuck = sum(r is None for r in reached), sum(t.stuck)
             high = sum(not (c[-1] <= 1.1 * o and d[-1] < 1e-2) for c, d, o in zip(t.cost, t.defect, optima))
             known = sorted(self.iterations + 1 if r is None else r for r in reached)
             middle = known[(len(known) - 1) // 2]
-            record = {'case': case.name, 'variant': variant, 'M': m, 'median_iterations_to_1_percent': middle if middle <= self.iterations else '',
+            record = {'case': case.name, 'on': place, 'variant': variant, 'M': m, 'median_iterations_to_1_percent': middle if middle <= self.iterations else '',
                       'not_within_1_percent': never / self.trials, 'not_within_10_percent': high / self.trials,
                       'stuck': stuck / self.trials, 'median_cost_at_the_end': t.median_costs()[-1], 'ms_an_iteration': 1e3 * t.median_iteration()}
             self.records.append(record)
-            self.lines.append(f'| {case.title} | {variant} | {m} | {record["median_iterations_to_1_percent"] or f"over {self.iterations}"} | '
+            self.lines.append(f'| {case.title} | {place} | {variant} | {m} | {record["median_iterations_to_1_percent"] or f"over {self.iterations}"} | '
                               f'{100 * record["not_within_1_percent"]:.0f} | {100 * record["not_within_10_percent"]:.0f} | {100 * record["stuck"]:.0f} | '
                               f'{record["median_cost_at_the_end"]:.6g} | {record["ms_an_iteration"]:.3g} |')
 
     def run(self, case):
         with tempfile.TemporaryDirectory() as folder:
-            made = {(variant, m): Trials(self.program, folder, case, variant, m, self.trials, self.iterations)
-                    for variant in VARIANTS for m in case.blocks if not self.args.quick or m in (1, 4, 16)}
+            places = ['cpu', *(['card'] if self.card and 'parts' in case.figures else [])]
+            every = {place: {(variant, m): Trials(self.program, folder, case, variant, m, self.trials, self.iterations, place)
+                             for variant in VARIANTS for m in case.blocks if not self.args.quick or m in (1, 4, 16)} for place in places}
             best = Trials(self.program, folder, case, 'forward', 1, self.trials, 300)
         optima = [cost[-1] for cost in best.cost]
-        self.draw_iterations(case, made)
+        self.draw_iterations(case, every['cpu'])
         if 'parts' in case.figures:
-            self.draw_parts(case, made)
-            self.draw_time(case, made)
-        self.table(case, made, optima)
+            self.draw_parts(case, every)
+            self.draw_time(case, every)
+        for place, made in every.items():
+            self.table(case, made, optima, place)
 
     def save(self):
         head = [f'{key}: {value}' for key, value in self.facts.items()]
-        lines = ['; '.join(head), '', '| case | variant | M | median iterations to 1 % | % of trials that never came within 1 % | that end beyond 10 %, or with open defects | stuck '
-                 f'| median cost after {self.iterations} | ms an iteration |', '|---' * 9 + '|', *self.lines]
+        lines = ['; '.join(head), '', '| case | on | variant | M | median iterations to 1 % | % of trials that never came within 1 % | that end beyond 10 %, or with open defects | stuck '
+                 f'| median cost after {self.iterations} | ms an iteration |', '|---' * 10 + '|', *self.lines]
         with open(os.path.join(self.out, 'blocks.md'), 'w') as f:
             f.write('\n'.join(lines) + '\n')
         session.write_csv(os.path.join(self.out, 'blocks.csv'), self.records, self.facts)
