@@ -30,6 +30,8 @@ struct scene_plant {
     int nq, nv, nu, hold;
     double knot;
     bool anew;          // the method carries more than q and v from step to step: each knot begins anew
+    ctn_tapes *way;     // of a point through all knots, where these go on from what the method remembers; NULL: they do not
+    double *from;       // [knots][size] whole states on that way
     double *q, *v;      // [knots], or [most]
     const double *u;    // what motors are told in the run in hand
     double *values;     // [parameter_count], as they are
@@ -80,13 +82,36 @@ static ctn_status play_points(void *context, int count, const double *x, int ste
     return tapes_play(tapes, count, steps, s->hold, s->anew, s->q, s->v, tell_points, &points, err);
 }
 
+static void tell_way(void *context, int step, const double *q, const double *v, double *u, double *tau)
+{
+    const scene_plant *const s = context;
+    (void)q, (void)v, (void)tau;
+    memcpy(u, s->u + (size_t)(step / s->hold) * (size_t)s->nu, (size_t)s->nu * sizeof *u);
+}
+
+/// What the method remembers where knots begin, on the way from the first state on.
+static ctn_status go_way(scene_plant *s, ctn_error *err)
+{
+    const ctn_tapes_hooks hooks = {.tell = tell_way, .context = s};
+    const ctn_status status = ctn_tapes_run(s->way, s->hold * s->plant.knots, s->q, s->v, NULL, &hooks, err);
+    for (int k = 0; k < s->plant.knots && status == CTN_OK; k++) {
+        size_t size;
+        const double *const state = tapes_states(s->way, k * s->hold, &size);
+        memcpy(s->from + (size_t)k * size, state, size * sizeof *state);
+    }
+    return status;
+}
+
 static ctn_status linearise(void *context, const double *x, const double *u, double *A, double *B, ctn_error *err)
 {
     scene_plant *const s = context;
     const ctn_tapes_hooks hooks = {.tell = tell, .context = s};
     split(s, s->plant.knots, s->plant.knots, x);
     s->u = u;
-    ctn_status status = ctn_tapes_run(s->all, s->hold, s->q, s->v, NULL, &hooks, err);
+    ctn_status status = s->way ? go_way(s, err) : CTN_OK;
+    if (status == CTN_OK)
+        status = s->way ? tapes_run_from(s->all, s->hold, s->from, s->q, s->v, &hooks, err)
+                        : ctn_tapes_run(s->all, s->hold, s->q, s->v, NULL, &hooks, err);
     if (status == CTN_OK) status = ctn_tapes_jacobian(s->all, A, B, NULL, err);
     for (int k = 0; k < s->plant.knots && status == CTN_OK; k++)
         if (ctn_tapes_lost(s->all, k) >= 0)
@@ -196,7 +221,8 @@ static bool fits(const scene_plant *s, const ctn_batch_config *cfg, int points, 
     plant one = two;
     one.knots = 1;
     const ilqr_config own = {.backward = 1, .forward = 1, .alphas = points, .second = s->scene->optimize.method == 2};
-    const double each = (double)ctn_tapes_bytes(tapes) / SOME + (double)(ilqr_bytes(&two, &own) - ilqr_bytes(&one, &own)),
+    const double kept = (double)ctn_tapes_bytes(tapes) / SOME * (s->scene->optimize.remember ? 2 : 1),
+                 each = kept + (double)(ilqr_bytes(&two, &own) - ilqr_bytes(&one, &own)),
                  all = each * s->plant.knots, most = memory_limit();
     ctn_tapes_free(tapes);
     if (all <= most) return true;
@@ -205,6 +231,16 @@ static bool fits(const scene_plant *s, const ctn_batch_config *cfg, int points, 
             "%d knots take about %.3g GB, %.3g kB each, and there are %.3g GB; take a longer `knot`, or a shorter horizon",
             s->plant.knots, all * 1e-9, each * 1e-3, most * 1e-9);
     return false;
+}
+
+static bool open_way(scene_plant *s, const ctn_batch_config *one, ctn_error *err)
+{
+    size_t size;
+    s->way = ctn_tapes_create(s->model, one, s->hold * s->bare.knots, true, err);
+    if (!s->way) return false;
+    tapes_states(s->way, 0, &size);
+    s->from = calloc((size_t)s->bare.knots * size + 1, sizeof *s->from);
+    return s->from || (fail(err, CTN_NO_MEMORY, "not enough memory for %d knots", s->bare.knots), false);
 }
 
 scene_plant *scene_plant_open(const ctn_scene *scene, const ctn_model *model, const ctn_batch_config *asked, double duration,
@@ -242,7 +278,7 @@ scene_plant *scene_plant_open(const ctn_scene *scene, const ctn_model *model, co
     s->nq = ctn_model_nq(model), s->nv = ctn_model_nv(model), s->nu = ctn_model_ntarget(model);
     const int knots = knots_of(s, duration, cfg->dt, err);
     if (!knots || plant_parameters_check(scene, model, cfg, err) != CTN_OK) return scene_plant_close(s), NULL;
-    s->anew = ctn_method_is_implicit(cfg->method) || model->rubs || model->nbent || model->nwound;
+    s->anew = !o->remember && (ctn_method_is_implicit(cfg->method) || model->rubs || model->nbent || model->nwound);
 
     s->bare = (plant){.knots = knots,
                       .nx = s->nq + s->nv,
@@ -287,7 +323,9 @@ scene_plant *scene_plant_open(const ctn_scene *scene, const ctn_model *model, co
     }
     own.worlds = knots, opened = opened && (s->all = tapes_create(model, &own, s->hold, true, s->bare.threads, err));
     own.worlds = points, opened = opened && (s->many = tapes_create(model, &own, 1, false, s->bare.threads, err));
-    own.worlds = 1, own.threads = 1, opened = opened && (s->one = ctn_tapes_create(model, &own, 1, false, err));
+    own.worlds = 1, own.threads = 1;
+    if (o->remember && opened) opened = open_way(s, &own, err);
+    opened = opened && (s->one = ctn_tapes_create(model, &own, 1, false, err));
     opened = opened && (s->costs = costs_open(cost_terms_of(scene), model, knots, s->knot, err));
     if (opened) return face(s), s;
     scene_plant_close(s);
@@ -311,8 +349,8 @@ ctn_status scene_plant_set_parameters(scene_plant *s, const double *values, ctn_
     const struct {
         ctn_tapes *tapes;
         int worlds;
-    } all[] = {{s->one, 1}, {s->many, s->plant.most}, {s->all, s->plant.knots}};
-    for (size_t k = 0; k < sizeof all / sizeof *all; k++) {  // the first one refuses what the others would
+    } all[] = {{s->one, 1}, {s->many, s->plant.most}, {s->all, s->plant.knots}, {s->way, 1}};
+    for (size_t k = 0; k < sizeof all / sizeof *all && all[k].tapes; k++) {  // the first one refuses what the others would
         const ctn_status status = set_parameters(all[k].tapes, (size_t)all[k].worlds, s->parameters, values, err);
         if (status != CTN_OK) return status;
     }
@@ -323,10 +361,10 @@ ctn_status scene_plant_set_parameters(scene_plant *s, const double *values, ctn_
 void scene_plant_close(scene_plant *s)
 {
     if (!s) return;
-    ctn_tapes_free(s->one), ctn_tapes_free(s->many), ctn_tapes_free(s->all);
+    ctn_tapes_free(s->one), ctn_tapes_free(s->many), ctn_tapes_free(s->all), ctn_tapes_free(s->way);
     costs_close(s->costs), accelerations_close(s->by), told_last_close(s->told), scene_there_close(s->there);
     pool_free(s->bare.threads);
-    free(s->q), free(s->v), free(s->values);
+    free(s->q), free(s->v), free(s->values), free(s->from);
     free(s);
 }
 

@@ -2,8 +2,10 @@
 /// several. Where changes of u from knot to knot count, x = (q, v, p), with p what motors were told last (control/told_last.h).
 ///
 /// Methods that carry more than (q, v) from step to step begin anew from (q, v) at every knot: between knots nothing else is
-/// carried. Explicit methods carry nothing, so that a run of the scene makes the same states to the last bit; of the others it
-/// does not, and docs/trajectories.md says by how much.
+/// carried. With `remember` of the scene they go on instead, from the state that a way begins with: A and B are then by (q, v)
+/// of each knot on that way, with what is remembered there as it is. Explicit methods carry nothing, so that a run of the scene
+/// makes the same states to the last bit; of the others it does only where they remember, and docs/trajectories.md says by how
+/// much.
 #ifndef CATENA_CONTROL_SCENE_PLANT_H
 #define CATENA_CONTROL_SCENE_PLANT_H
 

@@ -1,10 +1,13 @@
 /// catena/optimize.h: the trajectories of `catena optimize`, to the last bit; a program's own cost is as good as the scene's, with
-/// limits, too; what a scene lacks is told; a motion through contact.
+/// limits, too; what a scene lacks is told; motions through contact;
+/// plans that remember, against runs.
+#include "control/ilqr.h"
 #include "control/scene_plant.h"
 #include "control/trajectory.h"
 #include "tests/suite.h"
 
 #include <catena/catena.h>
+#include <catena/motors.h>
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
@@ -349,6 +352,147 @@ START_TEST(steps_over_a_bar)
 }
 END_TEST
 
+// ---- knots that go on from what the method remembers
+
+#define BODIES(joint)                                                                                                            \
+    "links:\n  - {name: a, position: [0, 0, 0.1], joint: {" joint ", damping: 0.2}, mass: 1, inertia: [0.01, 0.01, 0.01, 0, 0, 0],\n"\
+    "     shapes: [{type: sphere, radius: 0.1}]}\n"                                                                              \
+    "  - {name: b, parent: a, joint: {type: revolute, axis: [0, 1, 0], friction: 0.3}, mass: 0.5, com: [0, 0, 0.2],\n"           \
+    "     inertia: [0.02, 0.02, 0.002, 0, 0, 0]}\nmotors: [{joint: b, type: torque, effort: 3}]\n"                               \
+    "optimize:\n  guess: 0.8\n  alphas: 8\n  knot: 0.02\n  cost:\n    - {term: posture, joints: [b], weight: 1, end: 20, "       \
+    "target: 0.7}\n    - {term: velocity, weight: 0.02, end: 1}\n    - {term: control, weight: 0.02}\n"
+#define FOOT "catena: 1\nground: true\ncontact: {friction: 0.5, depth: 0.005}\n" BODIES("type: free")
+#define ARM "catena: 1\n" BODIES("type: revolute, axis: [0, 1, 0]")
+static const char *const remembered[] = {
+    NULL,  // the scene below
+    FOOT "integrator: {method: collocation, order: 2, dt: 0.01}\nduration: 0.4\n",
+    ARM "integrator: {method: alpha, dt: 0.01}\nduration: 0.4\n",
+    FOOT "integrator: {method: radau, stages: 2, dt: 0.01}\nduration: 0.4\n"};
+enum { REMEMBERED = sizeof remembered / sizeof *remembered };
+
+typedef struct {
+    ctn_scene *scene;
+    ctn_model *model;
+    scene_plant *plant;
+    ilqr *solver;
+    size_t nq, nx, nu;
+    int knots;
+} planned;
+
+static planned plan(const char *text, bool remember, int iterations)
+{
+    ctn_error err;
+    planned p = {.scene = text ? ctn_scene_parse(text, strlen(text), "remembers", &err)
+                               : ctn_scene_load(CATENA_SOURCE_DIR "/scenes/gripper-picks.yaml", &err)};
+    ck_assert_msg(p.scene != NULL, "%s", err.message);
+    p.scene->optimize.remember = remember;
+    p.model = ctn_model_create(p.scene, &err);
+    const ctn_batch_config cfg = ctn_scene_config(p.scene);
+    p.plant = scene_plant_open(p.scene, p.model, &cfg, ctn_scene_duration(p.scene), 8, &err);
+    ck_assert_msg(p.plant != NULL, "%s", err.message);
+    const plant *const of = scene_plant_of(p.plant);
+    p.nq = (size_t)ctn_model_nq(p.model), p.nx = (size_t)of->nx, p.nu = (size_t)of->m, p.knots = of->knots;
+    ilqr_config own = ilqr_default_config();
+    own.alphas = 8, p.solver = ilqr_open(of, &own, &err);
+    double *const U = calloc((size_t)p.knots * p.nu, sizeof *U), x0[32];
+    scene_plant_guess(p.plant, U), ctn_model_initial_state(p.model, x0, x0 + p.nq);
+    ck_assert_int_eq(ilqr_begin(p.solver, x0, U, &err), CTN_OK);
+    for (int k = 0; k < iterations; k++) ck_assert_msg(ilqr_step(p.solver, &err) == CTN_OK, "%s", err.message);
+    free(U);
+    return p;
+}
+
+static void drop_plan(planned *p)
+{
+    ilqr_close(p->solver), scene_plant_close(p->plant), ctn_model_free(p->model), ctn_scene_free(p->scene);
+}
+
+/// How far an uninterrupted run that is told the plan's controls is from its states.
+static double apart(const planned *p)
+{
+    ctn_error err;
+    ctn_parameter list[4];
+    ctn_model_target_parameters(p->model, list);
+    ctn_batch_config cfg = ctn_scene_config(p->scene);
+    cfg.worlds = 1, cfg.parameters = list, cfg.parameter_count = (int)p->nu;
+    ctn_batch *const run = ctn_batch_create(p->model, &cfg, &err);
+    ck_assert_msg(run != NULL, "%s", err.message);
+    double x[32], far = 0;
+    for (int k = 0; k <= p->knots; k++) {
+        ctn_batch_state(run, x, x + p->nq);
+        for (size_t i = 0; i < p->nx; i++) far = fmax(far, fabs(x[i] - ilqr_states(p->solver)[(size_t)k * p->nx + i]));
+        if (k == p->knots) break;
+        ck_assert_int_eq(ctn_batch_set_parameters(run, ilqr_controls(p->solver) + (size_t)k * p->nu, &err), CTN_OK);
+        ck_assert_int_eq(ctn_batch_step(run, scene_plant_hold(p->plant), NULL, &err), CTN_OK);
+    }
+    ctn_batch_free(run);
+    return far;
+}
+
+/// Plans that remember are runs to the last bit, by every method that carries something, with dry friction, contact, links that hold
+/// each other; others are not.
+START_TEST(plans_are_runs)
+{
+    for (int remember = 0; remember < 2; remember++) {
+        planned p = plan(remembered[_i], remember, 3);
+        const double far = apart(&p);
+        ck_assert_msg(remember ? far == 0 : far > 1e-6, "remember %d: off by %g", remember, far);
+        drop_plan(&p);
+    }
+}
+END_TEST
+
+/// Fingers lift a box that they hold by friction alone.
+START_TEST(lifts_a_box)
+{
+    planned p = plan(remembered[0], true, 0);
+    const double guess = ilqr_get_state(p.solver).cost;
+    for (int k = 0; k < 8; k++) ck_assert_int_eq(ilqr_step(p.solver, NULL), CTN_OK);
+    const double *const end = ilqr_states(p.solver) + (size_t)p.knots * p.nx;
+    const double cost = ilqr_get_state(p.solver).cost, slipped = end[0] - (end[5] - 0.05);
+    ck_assert_msg(cost < 0.02 * guess, "%g, guess %g", cost, guess);
+    ck_assert_msg(fabs(end[5] - 0.15) < 0.005 && fabs(slipped) < 0.005, "the box is at %g m, slipped by %g", end[5], slipped);
+    ck_assert_double_eq(apart(&p), 0);
+    drop_plan(&p);
+}
+END_TEST
+
+/// A and B, one after another, against differences of whole roll-outs: what is remembered is taken as it is, which counts.
+START_TEST(remembered_derivatives)
+{
+    planned p = plan(remembered[3], true, 0);
+    const plant *const of = scene_plant_of(p.plant);
+    const size_t N = (size_t)p.knots, n = (size_t)of->n, m = p.nu;
+    double *const A = calloc(N * n * n, sizeof *A), *const B = calloc(N * n * m, sizeof *B), *const U = calloc(N * m, sizeof *U);
+    double *const X = calloc((N + 1) * p.nx, sizeof *X), x[2][32], off = 0, largest = 0;
+    memcpy(X, ilqr_states(p.solver), (N + 1) * p.nx * sizeof *X), memcpy(U, ilqr_controls(p.solver), N * m * sizeof *U);
+    ck_assert_int_eq(of->linearise(of->context, X, U, A, B, NULL), CTN_OK);
+    for (size_t k = 0; k < N; k += 4) {  // the end by what is told in knot k
+        double by[32], next[32], found[32];
+        for (size_t i = 0; i < n; i++) by[i] = B[k * n * m + i * m];
+        for (size_t j = k + 1; j < N; j++) {
+            for (size_t i = 0; i < n; i++) {
+                next[i] = 0;
+                for (size_t l = 0; l < n; l++) next[i] += A[(j * n + i) * n + l] * by[l];
+            }
+            memcpy(by, next, sizeof by);
+        }
+        for (int way = 0; way < 2; way++) {
+            const double u = U[k * m];
+            U[k * m] = u + (way ? 1e-5 : -1e-5);
+            ck_assert_int_eq(ilqr_begin(p.solver, X, U, NULL), CTN_OK);
+            memcpy(x[way], ilqr_states(p.solver) + N * p.nx, p.nx * sizeof **x), U[k * m] = u;
+        }
+        of->difference(of->context, x[0], x[1], found);
+        for (size_t i = 0; i < n; i++) {
+            off = fmax(off, fabs(found[i] / 2e-5 - by[i])), largest = fmax(largest, fabs(by[i]));
+        }
+    }
+    ck_assert_msg(off < 0.06 * largest, "off by %g of %g", off, largest);
+    free(A), free(B), free(U), free(X), drop_plan(&p);
+}
+END_TEST
+
 int main(void)
 {
     Suite *const s = suite_create("optimize");
@@ -363,6 +507,9 @@ int main(void)
     tcase_add_test(c, beyond_memory);
     tcase_add_test(c, refused);
     tcase_add_test(c, steps_over_a_bar);
+    tcase_add_loop_test(c, plans_are_runs, 0, REMEMBERED);
+    tcase_add_test(c, lifts_a_box);
+    tcase_add_test(c, remembered_derivatives);
     suite_add_tcase(s, c);
     return run_suite(s);
 }

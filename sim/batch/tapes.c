@@ -178,6 +178,7 @@ typedef struct {
     ctn_tapes *tapes;
     const double *q, *v;  // of those that begin
     int step;
+    const double *from;  // whole states at which all begin; NULL: at q and v
 } running;
 
 /// Puts the worlds of a block that begin at their states; the others stay where they are.
@@ -202,6 +203,9 @@ static void begin_block(void *context, int thread, int b)
         q[l] = job->q + w * t->nq, v[l] = job->v + w * t->nv;
     }
     g->set(lanes_of(batch, b), &batch->cfg, state_of(batch, b), work_of(batch, thread), q, v);
+    for (int l = 0; l < count && job->from; l++)
+        g->flatten(lanes_of(batch, b), &batch->cfg, state_of(batch, b), l, true,
+                   (double *)job->from + (size_t)(first + l) * flat);
     for (int l = 0; l < count; l++)
         if (!t->begun[first + l])
             g->flatten(lanes_of(batch, b), &batch->cfg, state_of(batch, b), l, true, old + (size_t)l * flat);
@@ -266,10 +270,9 @@ static ctn_status ask(ctn_tapes *t, int step, const ctn_tapes_hooks *hooks, ctn_
     return CTN_OK;
 }
 
-ctn_status ctn_tapes_run(ctn_tapes *t, int steps, const double *q, const double *v, const bool *begin,
-                         const ctn_tapes_hooks *hooks, ctn_error *err)
+static ctn_status run_tapes(ctn_tapes *t, int steps, const double *from, const double *q, const double *v, const bool *begin,
+                            const ctn_tapes_hooks *hooks, ctn_error *err)
 {
-    if (missing(__func__, "tapes", t, err)) return CTN_BAD_ARGUMENT;
     if (steps < 1 || steps > t->capacity)
         return fail(err, CTN_BAD_ARGUMENT, "steps: expected 1 to %d, found %d", t->capacity, steps);
     if (tapes_check_begin(t, q, v, begin, err) != CTN_OK) return CTN_BAD_ARGUMENT;
@@ -282,8 +285,8 @@ ctn_status ctn_tapes_run(ctn_tapes *t, int steps, const double *q, const double 
             memcpy(t->begun_v + w * t->nv, v + w * t->nv, t->nv * sizeof *v);
         t->lost[w] = batch->clocks[w].frozen ? 0 : -1;
     }
-    pool_run(batch->pool, batch->blocks, begin_block, &(running){t, q, v, 0});
-    pool_run(batch->pool, batch->blocks, record_block, &(running){t, q, v, 0});
+    pool_run(batch->pool, batch->blocks, begin_block, &(running){t, q, v, 0, from});
+    pool_run(batch->pool, batch->blocks, record_block, &(running){.tapes = t});
     for (int k = 0; k < steps; k++) {
         ctn_status status = ask(t, k, hooks, err);
         if (status != CTN_OK) return status;
@@ -293,12 +296,31 @@ ctn_status ctn_tapes_run(ctn_tapes *t, int steps, const double *q, const double 
             const ctn_step_stats *const s = &t->stats[w];
             if (t->lost[w] < 0 && (s->frozen || (t->gradients && s->substeps > 1))) t->lost[w] = k;
         }
-        pool_run(batch->pool, batch->blocks, record_block, &(running){t, q, v, k + 1});
+        pool_run(batch->pool, batch->blocks, record_block, &(running){.tapes = t, .step = k + 1});
     }
     t->steps = steps;
     memcpy(t->last_u, u_at(t, steps - 1), worlds_of(t) * t->nu * sizeof *t->u);
     memcpy(t->last_tau, tau_at(t, steps - 1), worlds_of(t) * t->nv * sizeof *t->tau);
     return CTN_OK;
+}
+
+ctn_status ctn_tapes_run(ctn_tapes *t, int steps, const double *q, const double *v, const bool *begin,
+                         const ctn_tapes_hooks *hooks, ctn_error *err)
+{
+    if (missing(__func__, "tapes", t, err)) return CTN_BAD_ARGUMENT;
+    return run_tapes(t, steps, NULL, q, v, begin, hooks, err);
+}
+
+ctn_status tapes_run_from(ctn_tapes *t, int steps, const double *from, const double *q, const double *v,
+                          const ctn_tapes_hooks *hooks, ctn_error *err)
+{
+    return run_tapes(t, steps, from, q, v, NULL, hooks, err);
+}
+
+const double *tapes_states(const ctn_tapes *t, int step, size_t *size)
+{
+    *size = t->flat;
+    return state_at(t, step);
 }
 
 // ---- backwards

@@ -11,6 +11,15 @@
 ctn_tapes *tapes_create(const ctn_model *model, const ctn_batch_config *cfg, int steps, bool gradients, pool *threads,
                         ctn_error *err);
 
+/// As ctn_tapes_run of all worlds, which begin at whole states `from` [worlds][size] that tapes of the same model and method have
+/// come to, with all that the method remembers; q and v are theirs. Jacobians are then by q and v, with contact and friction
+/// remembered as they are.
+ctn_status tapes_run_from(ctn_tapes *t, int steps, const double *from, const double *q, const double *v,
+                          const ctn_tapes_hooks *hooks, ctn_error *err);
+
+/// Whole states [worlds][*size] after `step` steps of the run that tapes with gradients have recorded.
+const double *tapes_states(const ctn_tapes *t, int step, size_t *size);
+
 /// Worlds first .. first + count - 1, side by side: x [nq + nv][lanes] is their state as `round` rounds have left it, u
 /// [ncontrol][lanes] is to be what motors are told in the next one (NULL: the last one is over). good [count]: false: the
 /// world was frozen on its way. Several threads ask, each for other worlds.

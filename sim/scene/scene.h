@@ -318,6 +318,7 @@ typedef struct scene_optimize {
     double reward;         // how much the scene's reward counts for; 0: nothing
     int method;            // 0: ilqr; 1: as Plancher and Kuindersma; 2: with second derivatives
     double knot;           // s; 0: a step
+    bool remember;         // knots go on from what the method remembers
     double *guess;         // [numbers that motors are told]; NULL: the model's own targets
     double *lower, *upper; // likewise; NULL: no bounds
     double tolerance, rho;

@@ -22,6 +22,7 @@ enum {
     OPTIMIZE_KEY_LIMIT_TOLERANCE,
     OPTIMIZE_KEY_PENALTY,
     OPTIMIZE_KEY_REWARD,
+    OPTIMIZE_KEY_REMEMBER,
     OPTIMIZE_KEYS
 };
 static const key optimize_keys[OPTIMIZE_KEYS] = {
@@ -41,6 +42,7 @@ static const key optimize_keys[OPTIMIZE_KEYS] = {
     [OPTIMIZE_KEY_LIMIT_TOLERANCE] = {.name = "limit_tolerance"},
     [OPTIMIZE_KEY_PENALTY] = {.name = "penalty"},
     [OPTIMIZE_KEY_REWARD] = {.name = "reward"},
+    [OPTIMIZE_KEY_REMEMBER] = {.name = "remember"},
 };
 
 enum {
@@ -348,6 +350,11 @@ bool read_optimize(source *s, const node *n)
         ok = read_number(s, v[OPTIMIZE_KEY_LIMIT_TOLERANCE], POSITIVE, &to.limit_tolerance) && ok;
     if (v[OPTIMIZE_KEY_REWARD]) ok = read_number(s, v[OPTIMIZE_KEY_REWARD], POSITIVE, &to.reward) && ok;
     if (v[OPTIMIZE_KEY_PENALTY]) ok = read_number(s, v[OPTIMIZE_KEY_PENALTY], POSITIVE, &to.penalty) && ok;
+    if (v[OPTIMIZE_KEY_REMEMBER]) ok = read_flag(s, v[OPTIMIZE_KEY_REMEMBER], &to.remember) && ok;
+    if (ok && to.remember && (to.method || to.forward > 1))
+        ok = bad_key(s, v[OPTIMIZE_KEY_REMEMBER],
+                     "does not go with `%s`, where knots begin at states that nothing has come to; %s",
+                     to.forward > 1 ? "forward" : "method", to.forward > 1 ? "leave one of them out" : "take method: ilqr");
     if (!ok || hopeless(s)) {
         free_optimize(&to);
         return ok;
