@@ -222,8 +222,8 @@ static bool fits(const scene_plant *s, const ctn_batch_config *cfg, int points, 
     one.knots = 1;
     const ilqr_config own = {.backward = 1, .forward = 1, .alphas = points, .second = s->scene->optimize.method == 2};
     const double kept = (double)ctn_tapes_bytes(tapes) / SOME * (s->scene->optimize.remember ? 2 : 1),
-                 each = kept + (double)(ilqr_bytes(&two, &own) - ilqr_bytes(&one, &own)),
-                 all = each * s->plant.knots, most = memory_limit();
+                 each = kept + (double)(ilqr_bytes(&two, &own) - ilqr_bytes(&one, &own)), all = each * s->plant.knots,
+                 most = memory_limit();
     ctn_tapes_free(tapes);
     if (all <= most) return true;
     const scene_optimize *const o = &s->scene->optimize;

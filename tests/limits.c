@@ -33,7 +33,14 @@ static const struct {
     double rises;             // 1/s: bounds of q
 } rails[] = {
     {"    - {term: velocity, within: [-0.5, 0.5]}\n", {-INFINITY, INFINITY}, {-0.5, 0.5}, {-INFINITY, INFINITY}, 1, N, false, 0},
-    {"    - {term: posture, within: [none, 0.8]}\n", {-INFINITY, 0.8}, {-INFINITY, INFINITY}, {-INFINITY, INFINITY}, 1, N, false, 0},
+    {"    - {term: posture, within: [none, 0.8]}\n",
+     {-INFINITY, 0.8},
+     {-INFINITY, INFINITY},
+     {-INFINITY, INFINITY},
+     1,
+     N,
+     false,
+     0},
     {"    - {term: posture, within: [0.2, 0.3], from: 0.5, to: 1}\n    - {term: control, within: [-2, 2], from: 0.5, to: 1}\n",
      {0.2, 0.3},
      {-INFINITY, INFINITY},
@@ -99,8 +106,10 @@ START_TEST(rail_is_optimal)
     const double *const lambda = trajectory_multipliers(t, &rows);
     for (int k = 0; k <= N; k++)
         for (int i = 0, at = 0; i < 3; i++) {
-            const double *const first = i == 0 ? rails[_i].q : i == 1 ? rails[_i].v : rails[_i].u,
-                         rise = i ? 0 : rails[_i].rises * k * h, bound[2] = {first[0] + rise, first[1] + rise};
+            const double *const first = i == 0   ? rails[_i].q
+                                        : i == 1 ? rails[_i].v
+                                                 : rails[_i].u,
+                                rise = i ? 0 : rails[_i].rises * k * h, bound[2] = {first[0] + rise, first[1] + rise};
             const double x = i < 2 ? X[2 * k + i] : k < N ? U[k] : 0;
             const bool here = k >= rails[_i].from && k <= rails[_i].to && !(i == 2 && k == N);
             const bool target = rails[_i].exactly && i < 2;

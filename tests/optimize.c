@@ -355,7 +355,8 @@ END_TEST
 // ---- knots that go on from what the method remembers
 
 #define BODIES(joint)                                                                                                            \
-    "links:\n  - {name: a, position: [0, 0, 0.1], joint: {" joint ", damping: 0.2}, mass: 1, inertia: [0.01, 0.01, 0.01, 0, 0, 0],\n"\
+    "links:\n  - {name: a, position: [0, 0, 0.1], joint: {" joint                                                                \
+    ", damping: 0.2}, mass: 1, inertia: [0.01, 0.01, 0.01, 0, 0, 0],\n"                                                          \
     "     shapes: [{type: sphere, radius: 0.1}]}\n"                                                                              \
     "  - {name: b, parent: a, joint: {type: revolute, axis: [0, 1, 0], friction: 0.3}, mass: 0.5, com: [0, 0, 0.2],\n"           \
     "     inertia: [0.02, 0.02, 0.002, 0, 0, 0]}\nmotors: [{joint: b, type: torque, effort: 3}]\n"                               \
@@ -363,11 +364,10 @@ END_TEST
     "target: 0.7}\n    - {term: velocity, weight: 0.02, end: 1}\n    - {term: control, weight: 0.02}\n"
 #define FOOT "catena: 1\nground: true\ncontact: {friction: 0.5, depth: 0.005}\n" BODIES("type: free")
 #define ARM "catena: 1\n" BODIES("type: revolute, axis: [0, 1, 0]")
-static const char *const remembered[] = {
-    NULL,  // the scene below
-    FOOT "integrator: {method: collocation, order: 2, dt: 0.01}\nduration: 0.4\n",
-    ARM "integrator: {method: alpha, dt: 0.01}\nduration: 0.4\n",
-    FOOT "integrator: {method: radau, stages: 2, dt: 0.01}\nduration: 0.4\n"};
+static const char *const remembered[] = {NULL,  // the scene below
+                                         FOOT "integrator: {method: collocation, order: 2, dt: 0.01}\nduration: 0.4\n",
+                                         ARM "integrator: {method: alpha, dt: 0.01}\nduration: 0.4\n",
+                                         FOOT "integrator: {method: radau, stages: 2, dt: 0.01}\nduration: 0.4\n"};
 enum { REMEMBERED = sizeof remembered / sizeof *remembered };
 
 typedef struct {
@@ -484,9 +484,7 @@ START_TEST(remembered_derivatives)
             memcpy(x[way], ilqr_states(p.solver) + N * p.nx, p.nx * sizeof **x), U[k * m] = u;
         }
         of->difference(of->context, x[0], x[1], found);
-        for (size_t i = 0; i < n; i++) {
-            off = fmax(off, fabs(found[i] / 2e-5 - by[i])), largest = fmax(largest, fabs(by[i]));
-        }
+        for (size_t i = 0; i < n; i++) off = fmax(off, fabs(found[i] / 2e-5 - by[i])), largest = fmax(largest, fabs(by[i]));
     }
     ck_assert_msg(off < 0.06 * largest, "off by %g of %g", off, largest);
     free(A), free(B), free(U), free(X), drop_plan(&p);

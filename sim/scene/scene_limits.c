@@ -83,7 +83,8 @@ static scene_limit *add_limit(source *s, scene_optimize *to, const scene_limit *
 
 void free_limits(scene_limit *limits, int count)
 {
-    for (int k = 0; k < count; k++) free(limits[k].lower), free(limits[k].of.target), free(limits[k].of.joints), free(limits[k].lower_moves);
+    for (int k = 0; k < count; k++)
+        free(limits[k].lower), free(limits[k].of.target), free(limits[k].of.joints), free(limits[k].lower_moves);
     free(limits);
 }
 
@@ -105,7 +106,8 @@ static bool read_pair(source *s, const node *n, scene_optimize *to, scene_limit 
     const node *const low = n->child, *const high = low->next;
     bool ok = is_word(low, "none") || read_bound(s, low, to, lo, low_moves);
     ok = (is_word(high, "none") || read_bound(s, high, to, hi, high_moves)) && ok;
-    if (ok && !*low_moves && !*high_moves && !(*lo < *hi)) ok = bad_value(s, n, "expected [lo, hi] with lo below hi, found [%g, %g]", *lo, *hi);
+    if (ok && !*low_moves && !*high_moves && !(*lo < *hi))
+        ok = bad_value(s, n, "expected [lo, hi] with lo below hi, found [%g, %g]", *lo, *hi);
     return ok;
 }
 
@@ -161,8 +163,7 @@ static bool read_target(source *s, const node *n, const scene_limit *x, scene_op
         return bad_value(s, n,
                          "expected a list of the %d numbers of `q` of these joints, as a ball's turn is four of them, found %s",
                          x->of.ntarget, found(n).text);
-    if (x->of.ntarget != x->of.count)
-        return stands_still(s, n) && read_each(s, n, x->of.ntarget, ANY_SIGN, NULL, own->of.target);
+    if (x->of.ntarget != x->of.count) return stands_still(s, n) && read_each(s, n, x->of.ntarget, ANY_SIGN, NULL, own->of.target);
     const bool point = x->of.term == COST_PLACE || x->of.term == COST_COM || x->of.term == COST_POINT_VELOCITY;
     if (point && n->kind != NODE_SEQUENCE) return bad_value(s, n, "expected a list of 3 numbers, found %s", found(n).text);
     const bool ok = read_moving_numbers(s, n, own->count, NO_UNIT, to, own->of.target, own->lower_moves);
@@ -244,7 +245,8 @@ static bool read_plane(source *s, const node *n, const scene_limit *x, scene_opt
     if (!own) return false;
     own->form = LIMIT_ALONG, own->lower[0] = 0;
     if (!v[NORMAL]) return missing_key(s, n, "normal", "missing; the direction to the side that is free, 3 numbers");
-    return read_direction(s, v[NORMAL], own->axis) && (!v[HEIGHT] || read_bound(s, v[HEIGHT], to, &own->lower[0], &own->lower_moves[0]));
+    return read_direction(s, v[NORMAL], own->axis) &&
+           (!v[HEIGHT] || read_bound(s, v[HEIGHT], to, &own->lower[0], &own->lower_moves[0]));
 }
 
 /// The distance from a ball or a capsule, with the keys of these shapes.
