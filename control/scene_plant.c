@@ -272,6 +272,10 @@ scene_plant *scene_plant_open(const ctn_scene *scene, const ctn_model *model, co
                        "the friction out",
                        ctn_method_name(cfg->method)),
                NULL;
+    if (o->remember && device_asked(asked->engine))
+        return fail_at(err, CTN_BAD_SCENE, scene->path, o->at.line, o->at.column, "optimize.remember",
+                       "the engine '%s' begins every knot anew in this version; take an engine of the CPU", asked->engine),
+               NULL;
     scene_plant *const s = calloc(1, sizeof *s);
     if (!s) return fail(err, CTN_NO_MEMORY, "not enough memory for a plant"), NULL;
     s->scene = scene, s->model = model;
