@@ -17,6 +17,8 @@
 #define EACH_OF(r, i, rows, j, columns)                                                                                          \
     for (int e_ = (r)->crew->thread, i = 0, j = 0; e_ < (rows) * (columns) && (i = e_ / (columns), j = e_ % (columns), true);    \
          e_ += (r)->crew->threads)
+#define EACH_ABOVE(r, i, j, n) EACH_OF(r, i, n, j, n) if (j >= i)
+#define EACH_BELOW(r, i, j, n) EACH_OF(r, i, n, j, n) if (j < i)
 #define FIRST(r) (!(r)->crew->thread)
 #define WAIT(r) crew_wait((r)->crew)
 

@@ -15,7 +15,8 @@ typedef struct ilqr_device {
     ilqr_there *(*open)(const ilqr *s, ctn_error *err);
     void (*close)(ilqr_there *there);
     size_t (*bytes)(const ilqr_there *there);  // of the device's memory
-    // all that an iteration begins with goes there; K, kappa, P, s of all knots but the last and s->blocks come back
+    // all that an iteration begins with goes there; K, kappa, P, s of all knots but the last and s->blocks come back: of knots
+    // that a pass without a minimum has not come to, what they were
     ctn_status (*back)(ilqr_there *there, ilqr *s, int blocks, ctn_error *err);
     // after it: what is to be followed, from where roll-outs begin; then what was found: tried_X, tried_U, tried_d, tried
     ctn_status (*begin)(ilqr_there *there, device_follow *plan, ctn_error *err);

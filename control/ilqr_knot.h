@@ -3,6 +3,7 @@
 /// (ilqr_lanes.h), or the threads of a device's block on one trajectory (ilqr_crew.h):
 ///
 ///     EACH(r, i, count), EACH_OF(r, i, rows, j, columns)   heads of loops over entries, in any order, dealt out
+///     EACH_ABOVE(r, i, j, n), EACH_BELOW(r, i, j, n)       likewise of [n][n] above the diagonal and on it, or below
 ///     FIRST(r)                                    whether this thread does what only one does
 ///     WAIT(r)                                     for all of them
 ///     rows_in(r, from, rows, size, to, apart)     rows of doubles of every lane's trajectory, one behind another, to reals
@@ -213,6 +214,19 @@ KERNEL void knot_gains(lanes_of_them *t, const lanes_knot *r, int k)
     SCATTER(r->kappa, kappa, k, m);
 }
 
+/// Of plants with rates: what P has of PAB, on its diagonal and above it.
+FN void knot_add_shares(const lanes_knot *r, bool lags)
+{
+    const int n = r->n, h = n / 2;
+    EACH_ABOVE(r, i, j, n)
+    {
+        if (i >= h && !lags) continue;
+        real share = rset(1);
+        if (i >= h) share = r->before;
+        r->P[i * n + j] = r->P[i * n + j] + share * r->PAB[(i < h ? i : i - h) * r->c + j];
+    }
+}
+
 /// P, s before the knot.
 KERNEL void knot_value(const lanes_of_them *t, const lanes_knot *r, int k)
 {
@@ -222,20 +236,14 @@ KERNEL void knot_value(const lanes_of_them *t, const lanes_knot *r, int k)
     add_product_to(r, m, n, m, r->U + n, c, 1, r->K, n, r->T, n, false);
     GATHER(r->P, costs.xx, k, n * n);
     WAIT(r);
-    EACH_OF(r, i, n, j, n)
-    {
-        if (!r->rates || j < i || (i >= h && !lags)) continue;
-        real share = rset(1);
-        if (i >= h) share = r->before;
-        r->P[i * n + j] = r->P[i * n + j] + share * r->PAB[(i < h ? i : i - h) * c + j];
-    }
+    if (r->rates) knot_add_shares(r, lags);
     if (r->rates) add_product_to(r, n, n, h, r->AB + h * c, 1, c, r->zPAB, c, r->P, n, true);
     else add_product_to(r, n, n, n, r->AB, 1, c, r->PAB, c, r->P, n, true);
     add_product_to(r, n, n, m, r->U, 1, c, r->K, n, r->P, n, true);
     add_product_to(r, n, n, m, r->K, 1, n, r->T, n, r->P, n, true);
     GATHER(r->s, costs.x, k, n);
     WAIT(r);
-    EACH_OF(r, i, n, j, n) if (j < i) r->P[i * n + j] = r->P[j * n + i];
+    EACH_BELOW(r, i, j, n) r->P[i * n + j] = r->P[j * n + i];
     EACH(r, i, n) r->s[i] = r->s[i] + r->Q[i];
     add_product_to(r, 1, n, m, r->f, 0, 1, r->K, n, r->s, n, false);
     add_product_to(r, 1, n, m, r->kappa, 0, 1, r->U, c, r->s, n, false);

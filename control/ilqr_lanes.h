@@ -88,10 +88,16 @@ FN void set_entry(real *x, int at, int lane, double to) { ((lane_number *)x)[at 
 #define EACH_OF(r, i, rows, j, columns)                                                                                          \
     for (int i = 0; i < (rows); i++)                                                                                             \
         for (int j = 0; j < (columns); j++)
+#define EACH_ABOVE(r, i, j, n)                                                                                                   \
+    for (int i = 0; i < (n); i++)                                                                                                \
+        for (int j = i; j < (n); j++)
+#define EACH_BELOW(r, i, j, n)                                                                                                   \
+    for (int i = 0; i < (n); i++)                                                                                                \
+        for (int j = 0; j < i; j++)
 #define FIRST(r) true
 #define WAIT(r) ((void)0)
 
-static void rows_in(const lanes_knot *r, const double *const *from, int rows, int size, real *to, int apart)
+FN void rows_in(const lanes_knot *r, const double *const *from, int rows, int size, real *to, int apart)
 {
     const double *at[LANES];
     (void)r;
@@ -102,7 +108,7 @@ static void rows_in(const lanes_knot *r, const double *const *from, int rows, in
     }
 }
 
-static void rows_out(const lanes_knot *r, double *const *to, int size, const real *from)
+FN void rows_out(const lanes_knot *r, double *const *to, int size, const real *from)
 {
     (void)r;
     lane_scatter(to, LANES, from, size);

@@ -84,7 +84,8 @@ static ilqr_there *open_there(const ilqr *s, ctn_error *err)
         take_memory(d, ilqr_deal_work(&d->image, 0, NULL), &d->work) && take_memory(d, 1, &d->job.of) &&
         take_memory(d, 1, &d->plant_there) && take_memory(d, blocks, &d->image.blocks) && take_memory(d, points, &d->lost) &&
         take_memory(d, points * (size_t)d->nx, &d->ends) && take_memory(d, blocks * d->job.room, &d->job.rooms) &&
-        take_memory(d, blocks, &d->job.shared) && send_there(d->plant_there, s->plant, 1)) {
+        take_memory(d, blocks, &d->job.shared) && send_there(d->plant_there, s->plant, 1) &&
+        machine_zero(d->work, ilqr_deal_work(&d->image, 0, NULL) * sizeof(double))) {  // as it is here at first
         ilqr_deal_kept(&d->image, d->kept), ilqr_deal_work(&d->image, 0, d->work);
         d->image.plant = d->plant_there;
         if (!s->lower) d->image.lower = d->image.upper = NULL;
@@ -113,7 +114,7 @@ static ctn_status back_there(ilqr_there *d, ilqr *s, int blocks, ctn_error *err)
     const size_t N = (size_t)s->plant->knots, n = (size_t)s->plant->n;
     to->state = s->state, to->cfg.forward = s->cfg.forward, d->job.blocks = blocks;
     if (!send_there(d->job.of, to, 1) || (s->lower && !send_arrays(to->lower, s->lower, s->X)) ||
-        !send_arrays(to->X, s->X, s->K) || !send_arrays(to->A, s->A, s->P) || !machine_back(&d->job) ||
+        !send_arrays(to->X, s->X, s->u) || !send_arrays(to->A, s->A, s->P) || !machine_back(&d->job) ||
         !receive_there(s->blocks, to->blocks, (size_t)blocks) || !receive_arrays(s->K, s->u, to->K) ||
         !receive_there(s->P, to->P, N * n * n) || !receive_there(s->s, to->s, N * n))
         return lost_there(err);

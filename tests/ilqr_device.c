@@ -90,6 +90,43 @@ START_TEST(bounded)
 }
 END_TEST
 
+/// What controls of some knots cost has no minimum, but for large rho: passes end in the middle of blocks.
+static void no_cost(void *context, int count, const int *knot, const double *x, const double *u, double *cost)
+{
+    (void)context, (void)count, (void)knot, (void)x, (void)u, (void)cost;
+}
+static void bent_down(void *context, int count, const int *knot, const double *x, const double *u, const plant_costs *to)
+{
+    (void)x, (void)u;
+    for (int i = 0; i < count; i++)
+        if (knot[i] % 9 == 4) to->uu[4 * i] -= *(double *)context;
+}
+
+START_TEST(no_minimum)
+{
+    double by = _i ? 1e9 : 2;  // there is one in the end, or there is none
+    problem here = open_problem(&cases[2], NULL, 1, INFINITY), there = open_problem(&cases[2], "cuda", 1, INFINITY);
+    ilqr_config cfg = ilqr_default_config();
+    cfg.backward = 3;
+    ilqr *of[2];
+    for (int k = 0; k < 2; k++) {
+        problem *const p = k ? &there : &here;
+        of[k] = begin_problem(p, &cfg);
+        iterate(of[k]), iterate(of[k]);
+        scene_plant_add(p->plant, (added_cost){&by, no_cost, bent_down});
+        ck_assert_int_eq(ilqr_begin(of[k], p->x0, p->U, NULL), CTN_OK);  // whose gains are 0
+    }
+    for (int k = 0; k < 4; k++) {
+        iterate(of[0]), iterate(of[1]);
+        same_iteration("no minimum", scene_plant_of(here.plant), &cfg, of[0], of[1]);
+        ck_assert_msg(ilqr_get_state(of[0]).rho > 2, "rho is %g", ilqr_get_state(of[0]).rho);
+    }
+    ck_assert_int_eq(ilqr_get_state(of[0]).stop == ILQR_STUCK, _i);
+    ilqr_close(of[0]), ilqr_close(of[1]);
+    close_problem(&here), close_problem(&there);
+}
+END_TEST
+
 // ---- scenes
 
 /// A scene's trajectory on an engine, in so many blocks both ways.
@@ -270,6 +307,7 @@ int main(void)
     tcase_add_loop_test(c, golden_plans, 0, CASES * BLOCKS);
     tcase_add_test(c, to_the_end);
     tcase_add_test(c, bounded);
+    tcase_add_loop_test(c, no_minimum, 0, 2);
     tcase_add_loop_test(c, whole_scenes, 0, SCENES);
     tcase_add_test(c, rates_of_controls);
     tcase_add_loop_test(c, lost, 0, 4);

@@ -13,6 +13,12 @@ struct ilqr_crew {
 
 static void crew_wait(const ilqr_crew *crew);
 
+static bool machine_zero(void *to, size_t size)
+{
+    memset(to, 0, size);
+    return true;
+}
+
 #include "control/ilqr_there.h"
 
 enum { TWIN_CREW = 5, CREW_STACK = 1 << 18 };
@@ -24,12 +30,16 @@ struct twin_block {
     bool over[TWIN_CREW];
     const ilqr_job *job;
     int number;      // of the block; -1: where roll-outs begin
+    int threads;     // TWIN_CREW, or one beneath sanitizers, which do not know of threads that go on elsewhere
     bool forwards;   // the first thread goes first
     bool lone_wait;  // some wait for others that are over: on a GPU for good
 };
 static twin_block *in_hand;
 
-static void crew_wait(const ilqr_crew *crew) { swapcontext(&crew->block->at[crew->thread], &crew->block->scheduler); }
+static void crew_wait(const ilqr_crew *crew)
+{
+    if (crew->threads > 1) swapcontext(&crew->block->at[crew->thread], &crew->block->scheduler);
+}
 
 static void run_thread(int thread)
 {
@@ -45,12 +55,16 @@ static void run_thread(int thread)
 static void run_block(twin_block *w, const ilqr_job *job, int number, char *stacks)
 {
     in_hand = w, w->job = job, w->number = number;
-    for (int k = 0; k < TWIN_CREW; k++) {
-        w->crew[k] = ilqr_crew{k, TWIN_CREW, w}, w->over[k] = false;
+    for (int k = 0; k < w->threads; k++) {
+        w->crew[k] = ilqr_crew{k, w->threads, w}, w->over[k] = false;
         getcontext(&w->at[k]);
         w->at[k].uc_stack.ss_sp = stacks + k * CREW_STACK, w->at[k].uc_stack.ss_size = CREW_STACK;
         w->at[k].uc_link = &w->scheduler;
         makecontext(&w->at[k], (void (*)())run_thread, 1, k);
+    }
+    if (w->threads == 1) {
+        run_thread(0);
+        return;
     }
     for (int left = TWIN_CREW; left;) {
         left = 0;
@@ -70,6 +84,7 @@ static bool run_blocks(const ilqr_job *job, int first, int end)
     char *const stacks = (char *)device_map(TWIN_CREW * CREW_STACK);
     if (!w || !stacks) abort();
     static bool forwards;
+    w->threads = sanitized() ? 1 : TWIN_CREW;
     w->lone_wait = false, w->forwards = forwards = !forwards;
     {
         const device_constant<ilqr_job> constant(*job);
