@@ -350,6 +350,7 @@ struct ctn_model {
     model_bond *bonds;          // [nbond]
     bond_joint *bond_joints;    // [nbond_joint]
     bond_point *bond_points;    // [nbond_point]
+    int touch_capacity;         // places of pairs that a world may look at in a step; 0: as many as there is room for
     double *touch_numbers;      // [ntouch_number], of touch_shapes
     size_t ntouch_number;
     int ntouch_shape, npair, nbond, nbond_joint, nbond_point;

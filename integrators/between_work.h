@@ -59,7 +59,8 @@ typedef struct {
     pair_touch *touch;  // [capacity]
     int touches, capacity;
     real passes, late;   // solves with other normal forces; elements that nobody had looked at
-    mask lands, full;    // something may land in this step; the list is full
+    real looked;         // elements that are looked at
+    mask lands, full;    // something may land in this step; the list is full, or a world has as many in it as it may
     mask hard;           // a step of this solve was shortened, or has brought up elements that nobody had looked at
     fixed_touch *fixed;  // [ncontact]
     int fixeds;

@@ -11,6 +11,7 @@
 #include "integrators/energy.h"
 #include "integrators/load_forces.h"
 #include "integrators/explicit.h"
+#include "integrators/between_tally.h"
 #include "integrators/contact_tally.h"
 #include "integrators/culprit.h"
 #include "integrators/collocation.h"
@@ -201,6 +202,8 @@ typedef struct {
     real frozen, part;  // a ctn_freeze; completed part of the step in which the world froze
     culprit at_fault;   // likewise
     real corrections, touching, sticking, sliding, depth;  // of contact points
+    real joined, near;                                     // of what acts between links
+    between_tally between;
 } block_counts;
 
 FN void note_energy(block_counts *c, energy_parts now, mask where)
@@ -218,10 +221,12 @@ FN real block_depth(const lane_model *m, const ctn_batch_config *cfg, const bloc
     return deepest_contact(m, position ? W->po.one.W.start : W->loads.T, position ? W->po.p : W->loads.p, most, W->loads.watch);
 }
 
-/// What contact points feel as the last step of a call is made.
-FN void note_contacts(const lane_model *m, const block_state *S, block_work *W, block_counts *c)
+/// What contact points feel, and what acts between links, as the last step of a call is made.
+FN void note_contacts(const lane_model *m, const ctn_batch_config *cfg, const block_state *S, block_work *W, block_counts *c)
 {
     const remembered R = remembered_by(S);
+    between_work *const B = &W->po.one.W.between;
+    if (joins(m) && position_based(cfg->method)) c->between = tally_between(m, S->pair_press, B->step, B->g);
     if (!m->ncontact) return;
     tally_contacts(m, &R, S->q, S->v, &W->loads, &c->touching, &c->sticking);
     c->sliding = c->touching - c->sticking;
@@ -236,7 +241,7 @@ KERNEL void begin_counts(const lane_model *m, const ctn_batch_config *cfg, const
     c->at_fault = sel_culprit(where, no_culprit(), c->at_fault);
     real *const sums[] = {&c->steps,     &c->iterations,      &c->iterations_max, &c->evaluations, &c->line_search, &c->curvature,
                           &c->fallbacks, &c->fewer,           &c->substeps,       &c->rejected,    &c->residual,    &c->part,
-                          &c->flow.work, &c->flow.dissipated, &c->corrections,    &c->depth};
+                          &c->flow.work, &c->flow.dissipated, &c->corrections,    &c->depth,       &c->joined,      &c->near};
     for (int k = 0; k < (int)(sizeof sums / sizeof *sums); k++) *sums[k] = sel(where, zero, *sums[k]);
     E.kinetic = E.potential = E.spring = zero;
     clock_step(m, c->steps), clock_state_at(m, zero);
@@ -303,6 +308,7 @@ FN void count_step(block_counts *c, const position_counts *k, mask where, mask d
     c->substeps = c->substeps + sel(where, k->substeps, zero);
     c->rejected = c->rejected + sel(where, k->rejected, zero);
     c->corrections = c->corrections + sel(where, k->corrections, zero);
+    c->joined = c->joined + sel(where, k->joined, zero), c->near = sel(where, k->near, c->near);
     c->residual = sel(both(where, gt(k->residual, c->residual)), k->residual, c->residual);
     c->steps = c->steps + sel(done, one, zero);
 }
@@ -325,7 +331,8 @@ KERNEL void blame_joint(const lane_model *m, const block_state *S, culprit solvi
 FN void freeze_lanes(const lane_model *m, const block_state *S, block_counts *c, const position_counts *k, real at, mask where)
 {
     if (!any_of(where)) return;
-    const real fallen = sel(may_go_on(k), sel(gt(k->far, rset(0)), rset(CTN_FREEZE_ANGLE), rset(CTN_FREEZE_NOT_CONVERGED)),
+    const real fallen = sel(may_go_on(k), sel(gt(k->far, rset(0)), rset(CTN_FREEZE_ANGLE),
+                                               sel(gt(k->full, rset(0)), rset(CTN_FREEZE_CAPACITY), rset(CTN_FREEZE_NOT_CONVERGED))),
                             rset(CTN_FREEZE_WORK));
     c->part = sel(where, at, c->part);
     c->frozen = sel(where, sel(gt(k->frozen, rset(0)), k->frozen, fallen), c->frozen);

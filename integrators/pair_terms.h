@@ -98,14 +98,23 @@ KERNEL void find_near(const lane_model *m, const touch_pair *p, const pair_pose 
     to->full = n > MOST_NEAR, to->count = to->full ? MOST_NEAR : n;
 }
 
-/// How many elements a solve has room for.
+/// How many elements a solve has room for: those of all lanes, of whose worlds each may have touch_capacity; and as long as it has
+/// none, of all lanes together.
 FN int touch_capacity(const lane_model *m)
 {
     enum { OF_A_PAIR = 32, OF_ALL = 2048 };
+    const int most = m->touch_capacity ? m->touch_capacity * LANES : OF_ALL;
     int n = 0;
-    for (int k = 0; k < m->npair && n < OF_ALL; k++)
+    for (int k = 0; k < m->npair && n < most; k++)
         n += m->touch_pairs[k].elements < OF_A_PAIR ? m->touch_pairs[k].elements : OF_A_PAIR;
-    return n < OF_ALL ? n : OF_ALL;
+    return n < most ? n : most;
+}
+
+/// Elements are looked at for the first time in the lanes `where`.
+FN void count_looked(const lane_model *m, between_work *B, mask where)
+{
+    B->looked = B->looked + sel(where, rset(1), rset(0));
+    if (m->touch_capacity) B->full = either(B->full, both(where, lt(rset(m->touch_capacity), B->looked)));
 }
 
 // ---- which elements are looked at
@@ -222,6 +231,7 @@ KERNEL void begin_touches(const lane_model *m, solve *W, mask where)
     }
     B->touches = kept;
     B->full = both(B->full, not_(where)), B->late = sel(where, o, B->late), B->passes = sel(where, o, B->passes);
+    B->looked = sel(where, o, B->looked);
     B->lands = both(B->lands, not_(where)), B->hard = both(B->hard, not_(where));
     const vec3 g = load3(m->gravity);
     for (int k = 0; k < m->npair; k++) {
@@ -259,6 +269,7 @@ KERNEL void begin_touches(const lane_model *m, solve *W, mask where)
             }
             if (first < 0) first = (int)(touch - B->touch);
             begin_touch(m, W, p, &f, &t, w, near, touch);
+            count_looked(m, B, near);
             touched = either(touched, gt(touch->lag, o));
         }
         if (!is_flat(p) || first < 0) continue;
@@ -384,6 +395,19 @@ KERNEL mask pairs_overlap(const lane_model *m, const placement *T, const vec3 *p
 
 // ---- after a solve
 
+/// How many pairs of shapes are looked at.
+FN real pairs_looked_at(const between_work *B)
+{
+    real count = rset(0);
+    mask looks = none_of();
+    for (int k = 0; k < B->touches; k++) {
+        const mask more = gt(B->touch[k].weight, rset(0));
+        looks = k && B->touch[k].pair == B->touch[k - 1].pair ? either(looks, more) : more;
+        if (k + 1 == B->touches || B->touch[k + 1].pair != B->touch[k].pair) count = count + sel(looks, rset(1), rset(0));
+    }
+    return count;
+}
+
 /// Where an element presses or has friction: `acts`, in each lane.
 FN mask acts_here(const pair_touch *t) { return either(gt(t->normal.force, rset(0)), gt(t->lag, rset(0))); }
 
@@ -452,6 +476,7 @@ KERNEL mask find_unseen(const lane_model *m, solve *W, mask where)
             j = (int)(touch - B->touch);
             const pair_gap f = gap_of_pair(m, p, e, &from, &t.n);
             begin_touch(m, W, p, &f, &t, now.weight[i], unseen, touch);
+            count_looked(m, B, unseen);
             some = either(some, unseen);
         }
     }

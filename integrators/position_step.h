@@ -57,11 +57,13 @@ typedef struct {
 } position_state;
 
 /// The table of what is counted of a step, a number a lane. fewer: parts done with fewer stages than asked for; rejected: parts
-/// repeated for their error; corrections: solves with other normal forces for friction; far: 1 where an angle went beyond
+/// repeated for their error; corrections: solves with other normal forces for friction; joined: steps of newton whose matrix was in
+/// joint space; near: pairs of shapes that the last solve looked at; full: 1 where it had no room for all that is near; far: 1 where an angle went beyond
 /// REAL_MAX_ANGLE; work: so far, in evaluations; frozen: why it cannot go on, a ctn_freeze, where that is known.
 #define STEP_COUNTS(count)                                                                                                       \
     count(iterations) count(evaluations) count(line_search) count(curvature) count(substeps) count(halvings) count(residual)     \
-        count(fewer) count(rejected) count(corrections) count(far) count(work) count(frozen)
+        count(fewer) count(rejected) count(corrections) count(joined) count(near) count(full) \
+            count(far) count(work) count(frozen)
 
 /// What happened, by lane.
 typedef struct {
@@ -338,6 +340,7 @@ KERNEL mask newton_direction(const lane_model *m, mask need, newton_progress *N,
     if (joins(m)) {
         mask dropped;
         need = between_direction(m, &P->W, need, &dropped, &count->curvature, P->fresh, slope, size);
+        count->joined = count->joined + sel(need, rset(1), rset(0));
         for (int k = 0; k < m->nv; k++) P->d[k] = sel(need, P->fresh[k], P->d[k]);
         return need;
     }
@@ -500,6 +503,8 @@ KERNEL void newton_pass(const lane_model *m, double tolerance, int max_iteration
         between_work *const B = &W->between;
         const mask solved = both(accepted, both(N->converged, not_(N->running)));
         if (any_of(solved)) unseen = find_unseen(m, W, solved);
+        count->full = sel(solved, sel(B->full, rset(1), rset(0)), count->full);
+        if (any_of(solved)) count->near = sel(solved, pairs_looked_at(B), count->near);
         N->converged = both(N->converged, not_(both(solved, either(B->full, both(unseen, le(rset(MOST_LATE), B->late))))));
         unseen = both(unseen, N->converged), again = both(both(again, N->converged), not_(unseen));
         B->late = B->late + sel(unseen, rset(1), rset(0)), B->hard = either(B->hard, unseen);

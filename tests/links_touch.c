@@ -8,6 +8,7 @@
 
 #include <check.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -407,6 +408,55 @@ START_TEST(sliding_on_the_ground_takes_few_iterations)
 }
 END_TEST
 
+/// What statistics tell: pairs that press, and what is joined, not by way of the world.
+START_TEST(statistics)
+{
+#define BALL(name, x) "  - {name: " name ", position: [" x ", 0, 0], joint: free, density: 1000, shapes: [{type: sphere, radius: 0.1}]}\n"
+    ctn_model *const m = model_of("catena: 1\ngravity: [0, 0, 0]\ncontact: {between: links, depth: 0.01}\nlinks:\n" BALL("a", "0") BALL("b", "0.199")
+                                  BALL("c", "1") BALL("d", "2") BALL("e", "3") BALL("f", "4")
+                                  "springs: [{link: c, b: d, stiffness: 10, rest: 1}]\ntendons: [{path: [{link: f}, {link: world}, {link: d}], damping: 1}]\n"
+                                  "loops: [{type: point, a: e, b: world, at: [0.1, 0, 0]}, {type: point, a: a, b: world, at: [0, 0.1, 0]}]\n");
+    ctn_batch_config cfg = config_of("scalar", 1, 1);
+    ctn_batch *const b = batch_with(m, &cfg);
+    ctn_step_stats s;
+    ctn_error err;
+    ck_assert_int_eq(ctn_batch_step(b, 1, &s, &err), CTN_OK);
+    ck_assert(s.near == 1 && s.meeting == 1 && s.places == 1);
+    ck_assert_msg(s.islands == 3 && s.island == 18, "%d islands, the largest of %d", s.islands, s.island);  // a b, c d f, e
+    ck_assert(s.joined == s.iterations && s.joined > 0);
+    ctn_batch_free(b), ctn_model_free(m);
+#undef BALL
+}
+END_TEST
+
+/// A world in which more is near than it may look at freezes, and says why; with as much as it needs it goes on.
+START_TEST(capacity)
+{
+    enum { BOXES = 3 };
+    for (int room = 4; room <= 40; room += 36) {
+        char text[2000], report[512];
+        int at = snprintf(text, sizeof text, "catena: 1\ncontact: {between: links, depth: 0.001, capacity: %d}\nlinks:\n  - {name: floor, shapes: "
+                                             "[{type: box, size: [2, 2, 0.2], center: [0, 0, -0.1]}]}\n", room);
+        for (int k = 0; k < BOXES; k++)
+            at += snprintf(text + at, sizeof text - (size_t)at, "  - {name: b%d, position: [0, 0, %g], joint: free, density: 500, shapes: "
+                                                                "[{type: box, size: [0.1, 0.1, 0.1]}]}\n", k, 0.052 + 0.11 * k);
+        ctn_model *const m = model_of(text);
+        ctn_batch_config cfg = config_of("scalar", 1, 1);
+        ctn_batch *const b = batch_with(m, &cfg);
+        ctn_step_stats s;
+        ctn_error err;
+        ck_assert_int_eq(m->touch_capacity, room);
+        ctn_batch_step(b, 60, &s, &err);
+        ck_assert_int_eq(s.frozen, room == 4 ? CTN_FREEZE_CAPACITY : CTN_RUNNING);
+        if (s.frozen) {
+            ctn_freeze_report(m, &cfg, &s, report, sizeof report);
+            ck_assert_msg(strstr(report, "more places than there is room for") && strstr(report, "a larger capacity"), "%s", report);
+        } else ck_assert(s.places >= 4 * BOXES && s.places <= room && s.islands == 1 && s.island == 6 * BOXES);
+        ctn_batch_free(b), ctn_model_free(m);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *const suite = suite_create("links_touch");
@@ -419,6 +469,8 @@ int main(void)
     tcase_add_test(all, no_energy_comes_of_it);
     tcase_add_test(all, nothing_passes_through);
     tcase_add_test(all, sliding_on_the_ground_takes_few_iterations);
+    tcase_add_test(all, statistics);
+    tcase_add_test(all, capacity);
     suite_add_tcase(suite, all);
     return run_suite(suite);
 }

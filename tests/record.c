@@ -133,9 +133,10 @@ static const char *unit_of(const char *member)
     return strstr(member, "time") ? "s" : "1";
 }
 
-/// What models with contact points have besides (tests/cli_contacts.c).
+/// What models with contact points, and those in which something acts between links, have besides (tests/cli_contacts.c).
 static const char *const of_contacts[] = {"stats/corrections", "stats/touching", "stats/sticking", "stats/sliding",
-                                          "stats/depth"};
+                                          "stats/depth",       "stats/joined",   "stats/near",     "stats/meeting",
+                                          "stats/places",      "stats/islands",  "stats/island"};
 enum { OF_CONTACTS = sizeof of_contacts / sizeof *of_contacts };
 
 /// The lists `members` and `of_contacts`, and so both formats, have every member of ctn_step_stats: they are read from the

@@ -553,6 +553,8 @@ static const struct {
      {"terrain.file: missing", "terrain.size[0]: expected a positive number", "terrain.friction: expected a number >= 0"}},
     {SHAPE("{type: sphere, radius: 1, contact: {^points: 3}}"), {"shapes[0].contact.points: only capsules have points"}},
     {SHAPE("{type: box, size: [1, 1, 1], contact: {points: ^1}}"), {"shapes[0].contact.points: expected a whole number from 2"}},
+    {TOP("ground: true\ncontact: {^capacity: 30}"), {"contact.capacity: is of links that touch each other"}},
+    {TOP("contact: {between: links, capacity: ^0}"), {"contact.capacity: expected a whole number from 1 to 65536"}},
     {TOP("ground: true\ncontact: {mesh_points: ^3}"), {"contact.mesh_points: expected a whole number from 4 to 128"}},
     {TOP("ground: true\ncontact: {friction: ^-1, depth: ^0, relaxation: ^-2}"),
      {"contact.friction: expected a number >= 0", "contact.depth: expected a positive number",

@@ -223,6 +223,9 @@ static void print_pairs(const ctn_model *m)
     for (int k = 0; k < m->npair; k++) least = fmin(least, m->touch_pairs[k].grip), most = fmax(most, m->touch_pairs[k].grip);
     printf("pairs      %d of %d shapes of links, %ld elements, %d remembered: %zu bytes a world; ", m->npair, m->ntouch_shape, count_elements(m),
            m->nslot, remembered(m));
+    size_t bytes;
+    const int room = touch_room(m, &bytes);
+    printf("room for %d place%s in a step: %zu bytes a lane; ", room, plural(room), bytes);
     if (least < most) printf("%.3g to %.3g N/m, relaxation %.3g s\n", least, most, m->relaxation);
     else printf("%.3g N/m, relaxation %.3g s\n", most, m->relaxation);
 }
@@ -506,6 +509,8 @@ static int print_json(const setup *s, const totals *t, const ctn_engine *engine)
         json_number(pairs, "shapes", m->ntouch_shape);
         json_number(pairs, "elements", (double)count_elements(m));
         json_number(pairs, "slots", m->nslot);
+        size_t bytes;
+        json_number(pairs, "capacity", touch_room(m, &bytes)), json_number(pairs, "bytes_of_room", (double)bytes);
         json_number(pairs, "relaxation", m->relaxation);
     }
     if (m->nbond) add_bonds(root, s);

@@ -20,8 +20,11 @@ static ctn_step_stats all_worlds(const run *r)
         const ctn_step_stats *const next = &r->total[w];
         const int touching = sum.touching + next->touching, sticking = sum.sticking + next->sticking,
                   sliding = sum.sliding + next->sliding;
+        const int near = sum.near + next->near, meeting = sum.meeting + next->meeting, places = sum.places + next->places,
+                  islands = sum.islands + next->islands, island = sum.island > next->island ? sum.island : next->island;
         ctn_step_stats_add(&sum, next);
         sum.touching = touching, sum.sticking = sticking, sum.sliding = sliding;  // of each at its end
+        sum.near = near, sum.meeting = meeting, sum.places = places, sum.islands = islands, sum.island = island;
     }
     return sum;
 }
@@ -53,6 +56,20 @@ static link_touches touches_now(const run *r)
     }
     free(list);
     return sum;
+}
+
+/// What acts between links, over all worlds.
+static void print_between(const run *r, const ctn_step_stats *sum)
+{
+    const ctn_model *const m = r->s.model;
+    int lengths = 0;
+    if (!m->npair && !m->nbond) return;
+    for (int k = 0; k < m->nbond; k++) lengths += !m->bonds[k].rows;
+    printf("between       %d pair%s near, %d press%s at %d place%s; %d island%s, the largest of %d degree%s of freedom\n", sum->near, plural(sum->near),
+           sum->meeting, sum->meeting == 1 ? "es" : "", sum->places, plural(sum->places), sum->islands, plural(sum->islands), sum->island,
+           plural(sum->island));
+    printf("algebra       %ld of %ld iteration%s in joint space, others sweep; %d equation%s, %d length%s of springs and tendons\n", sum->joined,
+           sum->iterations, plural(sum->iterations), m->nrow, plural(m->nrow), lengths, plural(lengths));
 }
 
 static void print_touches(const run *r)
@@ -124,6 +141,7 @@ void print_summary(const run *r)
         printf("\n");
     }
     print_touches(r);
+    print_between(r, &sum);
     printf("final state   t = %.9g s%s\n", ctn_batch_time(r->batch, 0), cfg->worlds > 1 ? " (world 0)" : "");
     print_vector("q", r->q, ctn_model_nq(r->s.model));
     print_vector("v", r->v, ctn_model_nv(r->s.model));
@@ -169,6 +187,21 @@ static void add_contacts(cJSON *to, const ctn_step_stats *t, int points)
     json_number(contacts, "sliding", t->sliding);
     json_number(contacts, "depth", t->depth);
     json_number(contacts, "corrections", (double)t->corrections);
+}
+
+/// Of what acts between links of the model; of none: nothing.
+static void add_between(cJSON *to, const ctn_step_stats *t, const ctn_model *m)
+{
+    if (!m->npair && !m->nbond) return;
+    cJSON *const between = json_object(to, "between");
+    json_number(between, "pairs", m->npair);
+    json_number(between, "equations", m->nrow);
+    json_number(between, "near", t->near);
+    json_number(between, "meeting", t->meeting);
+    json_number(between, "places", t->places);
+    json_number(between, "islands", t->islands);
+    json_number(between, "island", t->island);
+    json_number(between, "joined", (double)t->joined);
 }
 
 static void add_range(cJSON *to, const char *key, double initial, double final)
@@ -217,6 +250,7 @@ int print_json_summary(const run *r)
     add_energy(root, &r->total[0]);
     add_statistics(root, &sum);
     add_contacts(root, &sum, contact_points(r));
+    add_between(root, &sum, r->s.model);
     cJSON *const frozen = json_array(root, "frozen");
     for (int w = 0; w < cfg->worlds; w++) {
         if (!r->total[w].frozen) continue;
@@ -237,6 +271,7 @@ int print_json_summary(const run *r)
             add_energy(one, &r->total[w]);
             add_statistics(one, &r->total[w]);
             add_contacts(one, &r->total[w], r->s.model->ncontact);
+            add_between(one, &r->total[w], r->s.model);
         }
     }
     json_lines(root, "warnings", ctn_scene_warnings(r->s.scene));

@@ -114,8 +114,11 @@ static int find_member(timeline *t, const char *name, series_list *found)
     snprintf(one.name, sizeof one.name, "%s", name);
     one.unit = m->unit, one.set = m->name, one.whole = m->type != MEMBER_REAL;
     if (timeline_has(t, m->name)) return added(add(found, one));
-    if (m >= record_members + RECORD_MEMBERS - CONTACT_STATS) {
-        if (!t->model->ncontact) return no_contacts(t, name);
+    const bool between = m >= record_members + RECORD_MEMBERS - BETWEEN_STATS;
+    if (between && !t->model->npair && !t->model->nbond)
+        return usage_error("%s: '%s': nothing acts between links in its scene", t->from.path, name);
+    if (m >= record_members + RECORD_MEMBERS - BETWEEN_STATS - CONTACT_STATS) {
+        if (!between && !t->model->ncontact) return no_contacts(t, name);
         if (t->from.rollout && strcmp(stem, "corrections") != 0) return -1;  // of what it keeps of contacts
     }
     if (!strncmp(m->name, "energy/", 7)) return -1;

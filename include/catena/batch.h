@@ -119,6 +119,7 @@ typedef enum ctn_freeze {
     CTN_FREEZE_STEP,           // adaptive steps: a part would have to be smaller than 1e-12 of the step
     CTN_FREEZE_PARTS,          // adaptive steps: one would take more than 100 000 parts
     CTN_FREEZE_WORK,           // a step's equations would take more than 300 000 evaluations
+    CTN_FREEZE_CAPACITY,       // links are near each other at more places than there is room for
 } ctn_freeze;
 
 /// What happened to one world in one call of ctn_batch_step.
@@ -155,6 +156,13 @@ typedef struct ctn_step_stats {
     int touching;           // how many feel the ground at the end of the last step: as many as
     int sticking, sliding;  // stick and slide there
     double depth;  // m, of the deepest one at the ends of these steps and at their start; below 0: so far above the ground
+    // of what acts between links (catena/between.h); without any of it 0
+    long joined;         // Newton iterations whose matrix was in joint space, with all of that; others sweep the tree
+    int near;            // pairs of shapes that the last step looked at
+    int meeting;         // pairs of shapes that press on each other at its end,
+    int places;          // at so many places
+    int islands;         // groups of trees that such pairs, loops, couplings, tendons and springs join; one that nothing joins is one
+    int island;          // degrees of freedom of the largest of them
 } ctn_step_stats;
 
 /// A sentence about why a world is frozen; "it still runs" for CTN_RUNNING. Never NULL.

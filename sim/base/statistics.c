@@ -16,6 +16,7 @@ const char *ctn_freeze_text(ctn_freeze reason)
     case CTN_FREEZE_STEP: return "the step size that the tolerance asks for is too small";
     case CTN_FREEZE_PARTS: return "a step takes more than 100000 parts of the size that the tolerance asks for";
     case CTN_FREEZE_WORK: return "a step takes more than 300000 evaluations of its equations";
+    case CTN_FREEZE_CAPACITY: return "links are near each other at more places than there is room for";
     }
     return "unknown reason";
 }
@@ -29,6 +30,7 @@ static const char *remedy(const ctn_batch_config *cfg, const ctn_step_stats *s)
     if (s->frozen == CTN_FREEZE_NOT_CONVERGED && s->frozen_dof < 0) return "give what moves a mass, or its joint armature";
     if (s->frozen == CTN_FREEZE_WORK)
         return cfg->solver == CTN_NEWTON ? "try a smaller dt, or fewer max_halvings" : "try the solver newton, or a smaller dt";
+    if (s->frozen == CTN_FREEZE_CAPACITY) return "give `contact` a larger capacity, or exclude links that need not touch each other";
     const bool holds = cfg->method == CTN_RADAU || cfg->method == CTN_ALPHA;  // any stiffness, with parts of any size
     if (s->frozen == CTN_FREEZE_PARTS)
         return holds ? "try a shorter interval, or a larger tolerance" : "try radau, or a shorter interval";

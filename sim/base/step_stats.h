@@ -39,7 +39,7 @@
     stat(created, double, BALANCE, created, "J", "energy created (lost: negative) by the numerics since the record before")      \
     stat(frozen, ctn_freeze, LAST, c->frozen, "1",                                                                               \
          "0 running; frozen as 1 not finite, 2 no step was found, 3 a joint turned too far, 4 steps too small, 5 too many "     \
-         "parts, 6 too many evaluations")                                                                                        \
+         "parts, 6 too many evaluations, 7 no room for the places where links touch")                                                                                        \
     stat(frozen_time, double, LAST, c->part, "s", "time of the last good state if frozen, else 0")                               \
     stat(frozen_dof, int, LAST, c->at_fault.dof, "1", "index in v of where it froze; -1 not known, or not frozen")               \
     stat(frozen_position, double, LAST, c->at_fault.at, "rad or m", "coordinate there at the last good state; NaN of a ball")    \
@@ -51,13 +51,21 @@
     stat(sticking, int, LAST, c->sticking, "1", "those of them that friction holds")                                             \
     stat(sliding, int, LAST, c->sliding, "1", "those of them that slide")                                                        \
     stat(depth, double, MOST, c->depth, "m",                                                                                     \
-         "depth of the deepest contact point after a step since the record before; below 0: how far above the ground")
+         "depth of the deepest contact point after a step since the record before; below 0: how far above the ground")            \
+    stat(joined, long, TOTAL, c->joined, "1",                                                                                    \
+         "Newton iterations by the matrix in joint space, with what acts between links, since the record before; others sweep")  \
+    stat(near, int, LAST, c->near, "1", "pairs of shapes that the last step looked at")                                          \
+    stat(meeting, int, LAST, c->between.meeting, "1", "pairs of shapes that press on each other")                                \
+    stat(places, int, LAST, c->between.places, "1", "places where they do")                                                      \
+    stat(islands, int, LAST, c->between.islands, "1",                                                                            \
+         "groups of trees that pairs which press, loops, couplings, tendons and springs join")                                   \
+    stat(island, int, LAST, c->between.island, "1", "degrees of freedom of the largest of them")
 // clang-format on
 
 #define COUNT_STAT(member, type, adds, of, unit, about) +1
 enum { STEP_STATS_MEMBERS = 0 STEP_STATS(COUNT_STAT) };
 
-/// The last rows are of models with contact points.
-enum { CONTACT_STATS = 5 };
+/// The last rows are of models in which something acts between links, those before them of these and of models with contact points.
+enum { CONTACT_STATS = 5, BETWEEN_STATS = 6 };
 
 #endif

@@ -122,6 +122,9 @@ ctn_status batch_device_run(ctn_batch *batch, const ctn_run *run, bool all, ctn_
 /// all worlds: sim/batch/batch_between.c. CTN_NO_MEMORY.
 ctn_status batch_add_met_links(ctn_batch *batch, double *values, ctn_error *err);
 
+/// How many places where links may touch a step has room for, and the bytes of that for a lane of a thread: batch_between.c.
+int touch_room(const ctn_model *model, size_t *bytes);
+
 /// What follows is for batches along the links (sim/batch/batch_along.c). What a configuration comes to for a model; whether it
 /// can; memory (false: none, or see `err`), for the batch's configuration on an engine's lanes or a device.
 ctn_parallel batch_parallel(const ctn_model *m, const ctn_batch_config *cfg);

@@ -8,6 +8,7 @@
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-function"  // few of the kernels are needed here
 #include "contact/pair_gap.h"
+#include "integrators/pair_terms.h"
 #pragma GCC diagnostic pop
 
 #include <catena/between.h>
@@ -16,6 +17,14 @@
 
 int ctn_model_npair(const ctn_model *model) { return model ? model->npair : 0; }
 int ctn_model_nequation(const ctn_model *model) { return model ? model->nrow : 0; }
+
+int touch_room(const ctn_model *m, size_t *bytes)
+{
+    const lane_model lanes = {.npair = m->npair, .touch_pairs = m->touch_pairs, .touch_capacity = m->touch_capacity};
+    const int room = touch_capacity(&lanes);
+    *bytes = (size_t)room * sizeof(pair_touch);
+    return room;
+}
 
 bool ctn_model_pair(const ctn_model *model, int pair, ctn_pair *to)
 {
@@ -59,7 +68,7 @@ static mat3 body_of(const ctn_model *m, const touch_shape *s, const double *R, c
 }
 
 /// Slot `slot` of pair k, with links at R [nlink][9] and p [nlink][3].
-static ctn_link_touch touch_at(const ctn_model *m, int k, int slot, const remembered_between *S, const double *R, const double *p)
+static ctn_link_touch remembered_touch(const ctn_model *m, int k, int slot, const remembered_between *S, const double *R, const double *p)
 {
     const touch_pair *const c = &m->touch_pairs[k];
     const touch_shape *const a = &m->touch_shapes[c->a], *const b = &m->touch_shapes[c->b];
@@ -118,7 +127,7 @@ static bool next_touch(touch_walk *t, ctn_link_touch *to)
         while (t->slot < m->touch_pairs[t->pair].slots) {
             const int slot = m->touch_pairs[t->pair].slot + t->slot++;
             if (!(t->S.element[slot] > 0)) continue;
-            *to = touch_at(m, t->pair, slot, &t->S, t->R, t->p);
+            *to = remembered_touch(m, t->pair, slot, &t->S, t->R, t->p);
             return true;
         }
     return false;

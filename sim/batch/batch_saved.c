@@ -56,6 +56,7 @@ static uint64_t hash_between(uint64_t h, const ctn_model *m)
         const bond_point *const p = &m->bond_points[k];
         h = hash_numbers(h, (double[]){p->body, p->at[0], p->at[1], p->at[2], p->share}, 5);
     }
+    if (m->touch_capacity) h = hash_numbers(h, (double[]){m->touch_capacity}, 1);
     return m->npair ? hash_numbers(h, &m->relaxation, 1) : h;
 }
 

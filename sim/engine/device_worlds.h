@@ -125,7 +125,7 @@ FN void step_world(const device_job *job, const lane_model *m, int world, block_
     W->forces.stride = job->table ? nv : 0, W->forces.fresh = true;
     if (runs_by_iteration(&job->cfg) && job->cfg.schedule != CTN_BY_STEP) step_by_iteration(job, m, count, S, W, &c);
     else block_step(m, &job->cfg, S, W, rset(count), count, job->energy, &c);
-    if (job->energy) note_contacts(m, S, W, &c);
+    if (job->energy) note_contacts(m, &job->cfg, S, W, &c);
     lane_stats(&c, 0, &stats);
     memcpy(word, &stats, sizeof word);
     for (int k = 0; k < STATS_WORDS; k++) job->stats[(size_t)k * (size_t)job->worlds + (size_t)world] = word[k];

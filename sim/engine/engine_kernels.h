@@ -372,7 +372,7 @@ static void run_step(const lane_model *of, const ctn_batch_config *cfg, void *st
     c.frozen = lane_load(frozen);
     W.clock.since = lane_load(since), W.clock.made = lane_load(made);
     block_step(m, cfg, &S, &W, lane_load(horizon), most, energy, &c);
-    if (energy) note_contacts(m, &S, &W, &c);
+    if (energy) note_contacts(m, cfg, &S, &W, &c);
     for (int l = 0; l < count; l++) {
         lane_stats(&c, l, &stats[l]);
         if (solves_equations(cfg->method)) use->used += (double)stats[l].evaluations;

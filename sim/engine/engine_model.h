@@ -42,6 +42,7 @@ KERNEL void model_load(const ctn_model *const *m, const double *dt, lane_model *
     to->wound = to->by_target = to->by_wound = to->by_bent = to->by_contact = NULL, to->time = 0;
     to->touch_shapes = first->touch_shapes, to->touch_pairs = first->touch_pairs;
     to->bonds = first->bonds, to->bond_joints = first->bond_joints, to->bond_points = first->bond_points;
+    to->touch_capacity = first->touch_capacity;
     to->ntouch_shape = first->ntouch_shape, to->npair = first->npair, to->nbond = first->nbond;
     to->nslot = first->nslot, to->nrow = first->nrow, to->nmatrix_node = first->nmatrix_node;
     to->matrix_nodes = first->matrix_nodes, to->body_nodes = first->body_nodes;

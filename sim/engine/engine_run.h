@@ -104,7 +104,7 @@ static void finish_lane(engine_lanes *E, int l, engine_queue *queue, engine_use 
     engine_world *const w = &E->world[l];
     store_state(E, l);
     if (E->rests[l]) set_lane(&E->R.counts.frozen, l, w->stats.frozen);
-    if (queue->energy) note_contacts(models_of(E), &E->S, &E->W, &E->R.counts);
+    if (queue->energy) note_contacts(models_of(E), E->cfg, &E->S, &E->W, &E->R.counts);
     lane_stats(&E->R.counts, l, &w->stats);
     use->used += (double)w->stats.evaluations;
     queue->put(queue, w);

@@ -398,6 +398,7 @@ ctn_status compile_pairs(ctn_model *m, const ctn_scene *scene, ctn_error *err)
 {
     pairing p = {.m = m, .scene = scene};
     if (!(m->nmet = count_met_links(scene))) return CTN_OK;
+    m->touch_capacity = scene->contact.capacity;
     p.weight = moving_weight(m);
     ctn_status status = find_candidates(&p) && sort_lists(&p) ? CTN_OK : CTN_NO_MEMORY;
     if (status == CTN_OK) status = check_explicit(&p, err);

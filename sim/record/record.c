@@ -41,7 +41,11 @@ const record_member record_members[RECORD_MEMBERS] = {
     STEP_STATS(STAT)
 };
 
-int record_members_of(const ctn_model *model) { return RECORD_MEMBERS - (model->ncontact ? 0 : CONTACT_STATS); }
+int record_members_of(const ctn_model *model)
+{
+    const bool between = model->npair || model->nbond;
+    return RECORD_MEMBERS - (between ? 0 : model->ncontact ? BETWEEN_STATS : BETWEEN_STATS + CONTACT_STATS);
+}
 
 struct ctn_recorder {
     const record_format *format;

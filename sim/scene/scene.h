@@ -358,7 +358,7 @@ typedef struct scene_fluid {
 } scene_fluid;
 
 /// Points along an axis or an edge, at most; corners of a mesh that touch, at most, and where nothing is said.
-enum { MOST_EDGE_POINTS = 64, MOST_MESH_POINTS = 128, MESH_POINTS = 24 };
+enum { MOST_EDGE_POINTS = 64, MOST_MESH_POINTS = 128, MESH_POINTS = 24, MOST_CAPACITY = 65536 };
 
 /// One of `obstacles:`, fixed in the world: a shape, of a mesh its convex hull, and its friction.
 typedef struct scene_obstacle {
@@ -436,6 +436,7 @@ typedef struct scene_contact {
     double friction;           // of Coulomb
     double torsional, rolling;  // m, of torsional and rolling friction
     double depth, relaxation;  // m, s; NAN: chosen by sim/model/contact_points.c
+    int capacity;    // places where links touch each other that a world may look at; 0: as many as there is room for
     int mesh_points;           // of meshes that do not say how many of their corners touch; 0: as many as are needed
     bool published;            // the law is that of [Pan, Manocha 2018], in the place of these
     double D1, D2;             // N/m, kg/m^2, of its energy D1 d^2 + D2 d^2 |u|^2, u the velocity along the ground

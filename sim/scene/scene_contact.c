@@ -13,6 +13,7 @@ typedef enum contact_key {
     CONTACT_BETWEEN,
     CONTACT_LAW,
     CONTACT_MESH_POINTS,
+    CONTACT_CAPACITY,
     CONTACT_FRICTION,
     CONTACT_TORSIONAL,
     CONTACT_ROLLING,
@@ -25,6 +26,7 @@ typedef enum contact_key {
 static const key contact_keys[CONTACT_KEYS] = {[CONTACT_BETWEEN] = {.name = "between"},
                                                [CONTACT_LAW] = {.name = "law"},
                                                [CONTACT_MESH_POINTS] = {.name = "mesh_points"},
+                                               [CONTACT_CAPACITY] = {.name = "capacity"},
                                                [CONTACT_FRICTION] = {.name = "friction"},
                                                [CONTACT_TORSIONAL] = {.name = "torsional"},
                                                [CONTACT_ROLLING] = {.name = "rolling"},
@@ -75,7 +77,8 @@ static bool check_keys_of_law(source *s, const node *n, const node *const v[CONT
     return ok;
 }
 
-static bool read_law(source *s, const node *n, scene_contact *to)
+/// pairs: the scene has such a list.
+static bool read_law(source *s, const node *n, bool pairs, scene_contact *to)
 {
     static const char *const laws[] = {"bristles", "as-published"}, *const between[] = {"world", "links", "all"};
     const node *v[CONTACT_KEYS];
@@ -88,6 +91,9 @@ static bool read_law(source *s, const node *n, scene_contact *to)
     if (to->published && to->between != BETWEEN_WORLD)
         ok = bad_value(s, v[CONTACT_BETWEEN], "`law: as-published` knows a `ground` alone; take world, or the law bristles");
     if (v[CONTACT_MESH_POINTS]) ok = read_whole(s, v[CONTACT_MESH_POINTS], LEAST_MESH_POINTS, MOST_MESH_POINTS, &to->mesh_points) && ok;
+    if (v[CONTACT_CAPACITY]) ok = read_whole(s, v[CONTACT_CAPACITY], 1, MOST_CAPACITY, &to->capacity) && ok;
+    if (v[CONTACT_CAPACITY] && to->between == BETWEEN_WORLD && !pairs)
+        ok = bad_key(s, v[CONTACT_CAPACITY], "is of links that touch each other: write `between: links` or all, or give `pairs`");
     if (v[CONTACT_D1]) ok = read_number(s, v[CONTACT_D1], POSITIVE, &to->D1) && ok;
     if (v[CONTACT_D2]) ok = read_number(s, v[CONTACT_D2], NOT_NEGATIVE, &to->D2) && ok;
     if (v[CONTACT_FRICTION]) ok = read_number(s, v[CONTACT_FRICTION], NOT_NEGATIVE, &to->friction) && ok;
@@ -111,7 +117,7 @@ bool read_contact(source *s, const contact_nodes *of, scene_contact *to)
     bool ok = !of->ground || read_ground(s, of->ground, to);
     if (of->obstacles) ok = read_obstacles(s, of->obstacles, to) && ok;
     if (of->terrain) ok = read_terrain(s, of->terrain, &to->terrain) && ok;
-    if (of->law) ok = read_law(s, of->law, to) && ok;
+    if (of->law) ok = read_law(s, of->law, of->pairs, to) && ok;
     if (at) to->at = (scene_place){at->line, at->column};
     if (to->published && (of->obstacles || of->terrain))
         ok = bad_key(s, of->obstacles ? of->obstacles : of->terrain, "`contact` of `law: as-published` knows a `ground` alone");
