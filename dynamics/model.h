@@ -129,7 +129,9 @@ enum {
     number gravity[3];      /* m/s^2 */                                                                                          \
     number fixed_moment[3]; /* sum of mass * com of the links fixed to the world, kg m */                                        \
     number ground[4];       /* a unit normal, and the height along it, m */                                                      \
-    number relaxation;      /* s, of contact */
+    number relaxation;      /* s, of contact */                                                                                  \
+    number pair_friction;   /* what the friction of pairs of links is times, and their stiffness */                              \
+    number pair_grip;
 
 typedef struct world_constants {
     WORLD_CONSTANTS(double)

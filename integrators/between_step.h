@@ -363,7 +363,7 @@ KERNEL void inner_gradient(const lane_model *m, solve *W)
         const touch_pair *const p = &m->touch_pairs[t->pair];
         const int a = m->touch_shapes[p->a].body, b = m->touch_shapes[p->b].body;
         const normal_law N = press_of_pair(m, p, t, t->gap, W->in.drag);
-        t->press = N.force, t->stiffness = N.stiffness, t->slides = rub_of_pair(p, t, t->bent);
+        t->press = N.force, t->stiffness = N.stiffness, t->slides = rub_of_pair(m, p, t, t->bent);
         const vec3 push = scale(t->at.n, t->normal.force - t->press), rub = sub(t->slides.g, t->rub.g);
         if (a >= 0) B->w[a] = wrench_add(B->w[a], wrench_add(force_at(t->at.ra, push), force_at(t->arm_a, rub)));
         if (b >= 0)
@@ -475,7 +475,7 @@ KERNEL real slope_at(const lane_model *m, const solve *W, real x, real slope, re
         const pair_touch *const t = &B->touch[k];
         const touch_pair *const p = &m->touch_pairs[t->pair];
         const real press = press_of_pair(m, p, t, fmadd(x, t->gap_rate, t->gap), W->in.drag).force;
-        const vec3 rub = rub_of_pair(p, t, add_scaled(t->bent, t->bent_rate, x)).g;
+        const vec3 rub = rub_of_pair(m, p, t, add_scaled(t->bent, t->bent_rate, x)).g;
         f = fnmadd(press - t->press, t->gap_rate, f);
         f = f + dot(sub(rub, t->slides.g), t->bent_rate);
     }

@@ -62,7 +62,7 @@ KERNEL void feel_pair(const lane_model *m, const model_sensor *sensor, const rem
             const mask is = both(gt(l, rset(0)), both(le(key, R->pair_of[j]), le(R->pair_of[j], key)));
             if (!any_of(is)) continue;
             const pair_gap g = gap_at(a, b, e, &P, NULL);
-            const vec3 f = sub_scaled(scale(g.n, l), mul(B, R->pair_slip[j]), rset(p->slide));
+            const vec3 f = sub_scaled(scale(g.n, l), mul(B, R->pair_slip[j]), pair_slide(m, p));
             const vec3 at = sub_scaled(add(at_a, g.ra), g.n, rset(0.5) * g.gap + rset(a->radius));
             add_felt(F, sensor, middle, at, is, l, scale(f, rset(sign)));
         }

@@ -126,9 +126,9 @@ typedef struct {
     real lag, l;
 } kept_bend_bar;
 
-FN kept_bend_bar kept_bend_pullback(const touch_pair *p, const pair_touch *t, vec3 bar)
+FN kept_bend_bar kept_bend_pullback(const lane_model *m, const touch_pair *p, const pair_touch *t, vec3 bar)
 {
-    const real o = rset(0), one = rset(1), length = root(dot(t->s, t->s)), per = rset(p->friction / p->slide);
+    const real o = rset(0), one = rset(1), length = root(dot(t->s, t->s)), per = pair_friction(m, p) / pair_slide(m, p);
     const mask lagged = lt(t->lag, t->normal.force);
     const real most = per * sel(lagged, t->lag, t->normal.force);
     const mask whole = le(length, most);
@@ -167,11 +167,11 @@ KERNEL void touch_memory_pullback(const lane_model *m, const solve *W, const vec
             }
             count = count + sel(presses, one, o);
             by = mul(s.B.R, by);
-            const kept_bend_bar kept = kept_bend_pullback(s.p, t, by);
+            const kept_bend_bar kept = kept_bend_pullback(m, s.p, t, by);
             if (way == 0) {
                 const real by_gap = negate(t->normal.stiffness * (l + kept.l));
                 wrench turned = wrench_zero();
-                turned.n = cross(by, kept_bend(s.p, t));
+                turned.n = cross(by, kept_bend(m, s.p, t));
                 push_apart(&s, t->at.ra, t->at.rb, scale(t->at.n, by_gap), load);
                 push_apart(&s, t->arm_a, t->arm_b, along_ground(t->n, kept.s), load);
                 add_body_load(load, s.b, turned);
@@ -212,7 +212,7 @@ KERNEL void add_touch_rows(const lane_model *m, const solve *W, pose_work *A, co
         bend_pullback(&s, opposite(b), k, bars, A->load);
         bars->ma[k] = sub(bars->ma[k], tmul(s.A.R, cross(F->g, ya.w)));
         bars->mb[k] = add(bars->mb[k], tmul(s.B.R, cross(F->g, yb.w)));
-        bars->lag[k] = bars->lag[k] - sel(gt(t->lag, rset(0)), rset(s.p->friction) * dot(F->by_cap, v), rset(0));
+        bars->lag[k] = bars->lag[k] - sel(gt(t->lag, rset(0)), pair_friction(m, s.p) * dot(F->by_cap, v), rset(0));
     }
     add_joint_rows(m, W->start, A->load, q_bar);
 }

@@ -74,6 +74,11 @@ FN pair_pose pair_now(const lane_model *m, const solve *W, const touch_pair *p)
     return pair_where(m, W, p, now_at(W, m->touch_shapes[p->a].body), now_at(W, m->touch_shapes[p->b].body));
 }
 
+/// What a pair has in the lanes' worlds: of Coulomb; N/m, stiffness of the gap, and of bristles.
+FN real pair_friction(const lane_model *m, const touch_pair *p) { return rset(p->friction) * m->pair_friction; }
+FN real pair_grip(const lane_model *m, const touch_pair *p) { return rset(p->grip) * m->pair_grip; }
+FN real pair_slide(const lane_model *m, const touch_pair *p) { return rset(p->slide) * m->pair_grip; }
+
 /// More than two elements: faces that may lie on each other.
 FN bool is_flat(const touch_pair *p) { return p->elements > 2; }
 
@@ -275,7 +280,7 @@ KERNEL void begin_touches(const lane_model *m, solve *W, mask where)
         if (!is_flat(p) || first < 0) continue;
         // what may land: the cap of all the weight
         const real weight = rset(p->weight);
-        const real falls = rset(4 * p->depth) + root(dot(g, g)) * W->in.h * W->in.h;
+        const real falls = rset(4 * p->depth) / m->pair_grip + root(dot(g, g)) * W->in.h * W->in.h;
         const real size = rset(0.1 * (m->touch_shapes[p->a].bound + m->touch_shapes[p->b].bound));
         for (int j = first; j < B->touches && B->touch[j].pair == k; j++) {
             pair_touch *const t = &B->touch[j];
@@ -289,15 +294,15 @@ KERNEL void begin_touches(const lane_model *m, solve *W, mask where)
 // ---- at the iterate
 
 /// The friction of an element that is bent so far: without a damper, as its bristles are soft.
-FN friction_law rub_of_pair(const touch_pair *p, const pair_touch *t, vec3 bent)
+FN friction_law rub_of_pair(const lane_model *m, const touch_pair *p, const pair_touch *t, vec3 bent)
 {
-    return rub_on(t->n, bent, rset(p->slide), rset(p->friction) * t->lag);
+    return rub_on(t->n, bent, pair_slide(m, p), pair_friction(m, p) * t->lag);
 }
 
 /// The normal force of an element at a gap, by how much it counts.
 FN normal_law press_of_pair(const lane_model *m, const touch_pair *p, const pair_touch *t, real gap, real drag)
 {
-    return press_with(m, rset(p->grip) * t->weight, t->from, gap, drag);
+    return press_with(m, pair_grip(m, p) * t->weight, t->from, gap, drag);
 }
 
 FN void add_wrench(solve *W, int i, vec3 arm, vec3 f)
@@ -334,7 +339,7 @@ KERNEL real evaluate_touches(const lane_model *m, solve *W)
         const int a = m->touch_shapes[p->a].body, b = m->touch_shapes[p->b].body;
         if (t->pair != last) P = pair_now(m, W, p), A = now_at(W, a), C = now_at(W, b), last = t->pair;
         place_touch(m, W, p, &P, A, C, t);
-        t->normal = press_of_pair(m, p, t, t->at.gap, W->in.drag), t->rub = rub_of_pair(p, t, t->s);
+        t->normal = press_of_pair(m, p, t, t->at.gap, W->in.drag), t->rub = rub_of_pair(m, p, t, t->s);
         t->acts = any_of(either(gt(t->normal.force, o), gt(t->lag, o)));
         if (!t->acts) continue;
         E = E + (t->normal.E + t->rub.E);
@@ -362,7 +367,7 @@ KERNEL real pairs_energy(const lane_model *m, const placement *T, const vec3 *p,
     real E = o;
     for (int k = 0; k < m->npair; k++) {
         const touch_pair *const c = &m->touch_pairs[k];
-        for (int j = c->slot; j < c->slot + c->slots && slip; j++) E = fmadd(half * rset(c->slide), dot(slip[j], slip[j]), E);
+        for (int j = c->slot; j < c->slot + c->slots && slip; j++) E = fmadd(half * pair_slide(m, c), dot(slip[j], slip[j]), E);
         const pair_pose P = pair_placed(m, c, T, p);
         if (!any_of(may_meet(m, c, &P, &P, o))) continue;
         near_touches now;
@@ -370,7 +375,7 @@ KERNEL real pairs_energy(const lane_model *m, const placement *T, const vec3 *p,
         for (int i = 0; i < now.count; i++) {
             const mask counts = gt(now.weight[i], o);  // elsewhere it may be anywhere
             const real depth = sel(counts, depth_of(gap_of_pair(m, c, now.element[i], &P, NULL).gap), o);
-            E = fmadd(half * now.weight[i] * rset(c->grip), depth * depth, E);
+            E = fmadd(half * now.weight[i] * pair_grip(m, c), depth * depth, E);
         }
     }
     return E;
@@ -421,8 +426,8 @@ KERNEL real change_of_touches(const lane_model *m, const solve *W)
         const touch_pair *const p = &m->touch_pairs[t->pair];
         if (!t->acts) continue;
         const vec3 turned = sub(t->at.n, t->n);
-        change = fmadd(rset(p->friction), magnitude(t->normal.force - t->lag), change);
-        change = fmadd(rset(p->friction) * t->normal.force, root(dot(turned, turned)), change);
+        change = fmadd(pair_friction(m, p), magnitude(t->normal.force - t->lag), change);
+        change = fmadd(pair_friction(m, p) * t->normal.force, root(dot(turned, turned)), change);
     }
     return change;
 }
@@ -484,10 +489,10 @@ KERNEL mask find_unseen(const lane_model *m, solve *W, mask where)
 }
 
 /// How far the bristles of an element stay bent: up to what has bent them, and what bears them.
-FN vec3 kept_bend(const touch_pair *p, const pair_touch *t)
+FN vec3 kept_bend(const lane_model *m, const touch_pair *p, const pair_touch *t)
 {
     const real least = sel(lt(t->lag, t->normal.force), t->lag, t->normal.force);
-    return bent_at_most(t->s, rset(p->friction / p->slide) * least);
+    return bent_at_most(t->s, pair_friction(m, p) / pair_slide(m, p) * least);
 }
 
 /// What bristles store after the solve of W, J.
@@ -498,8 +503,8 @@ KERNEL real bent_energy(const lane_model *m, const solve *W)
     for (int k = 0; k < B->touches; k++) {
         const pair_touch *const t = &B->touch[k];
         const touch_pair *const p = &m->touch_pairs[t->pair];
-        const vec3 kept = kept_bend(p, t);
-        if (t->acts) E = fmadd(rset(0.5 * p->slide), sel(gt(t->normal.force, rset(0)), dot(kept, kept), rset(0)), E);
+        const vec3 kept = kept_bend(m, p, t);
+        if (t->acts) E = fmadd(rset(0.5) * pair_slide(m, p), sel(gt(t->normal.force, rset(0)), dot(kept, kept), rset(0)), E);
     }
     return E;
 }
@@ -514,10 +519,10 @@ KERNEL real loss_of_touches(const lane_model *m, const solve *W)
         const pair_touch *const t = &B->touch[k];
         const touch_pair *const p = &m->touch_pairs[t->pair];
         if (!t->acts) continue;
-        const real depth = depth_of(t->at.gap), damped = fnmadd(rset(p->grip) * t->weight, depth, t->normal.force);
-        const vec3 kept = kept_bend(p, t), way = sub(t->s, along_ground(t->n, t->z));
+        const real depth = depth_of(t->at.gap), damped = fnmadd(pair_grip(m, p) * t->weight, depth, t->normal.force);
+        const vec3 kept = kept_bend(m, p, t), way = sub(t->s, along_ground(t->n, t->z));
         real more = fmadd(damped, depth - t->from, loss) + dot(t->rub.g, way);
-        more = fmadd(half * rset(p->slide), dot(t->z, t->z) - dot(kept, kept), more);
+        more = fmadd(half * pair_slide(m, p), dot(t->z, t->z) - dot(kept, kept), more);
         loss = sel(acts_here(t), more, loss);
     }
     return loss;
@@ -542,7 +547,7 @@ KERNEL void keep_touches(const lane_model *m, solve *W, mask where, real *pair_o
             const pair_touch *const t = &B->touch[at];
             const mask presses = both(where, gt(t->normal.force, o));
             if (!t->acts || !any_of(presses)) continue;
-            const vec3 z = kept_bend(p, t);
+            const vec3 z = kept_bend(m, p, t);
             for (int j = p->slot; j < p->slot + p->slots; j++) {
                 const real slot = rset(j - p->slot);
                 const mask put = both(presses, both(le(slot, count), le(count, slot)));

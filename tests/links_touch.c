@@ -457,6 +457,59 @@ START_TEST(capacity)
 }
 END_TEST
 
+/// Worlds with factors on friction and depth of pairs do what a scene with these numbers does; one of 1 what the scene does. Forces
+/// that are told are theirs, too.
+START_TEST(scales_of_worlds)
+{
+    static const char text[] = "catena: 1\ncontact: {between: links, friction: %g, depth: %g, relaxation: 0.01}\nlinks:\n"
+                               "  - {name: plate, euler: [0, 25 deg, 0], shapes: [{type: box, size: [4, 2, 0.2], center: [0, 0, -0.1], contact: {rounding: 0.02}}]}\n"
+                               "  - {name: box, position: [0, 0, 0.056], euler: [0, 25 deg, 10 deg], joint: free, density: 500, shapes: "
+                               "[{type: box, size: [0.2, 0.15, 0.1], contact: {rounding: 0.02}}]}\n"
+                               "sensors: [{name: f, type: contact_force, link: box}]\n";
+    enum { NQ = 7, NV = 6 };
+    static const double friction[] = {0.25, 0.5, 0.125}, depth[] = {0.001, 0.001, 0.004};  // times 1 and 1, 2 and 1, 1/2 and 4
+    const ctn_parameter list[] = {{CTN_PAIR_FRICTION_SCALE, 0}, {CTN_PAIR_DEPTH_SCALE, 0}};
+    double q[3 * NQ], v[3 * NV], felt[9], told[3][3] = {{0}};
+    char one[sizeof text + 40];
+    ctn_error err;
+    snprintf(one, sizeof one, text, friction[0], depth[0]);
+    ctn_model *const m = model_of(one);
+    ctn_batch_config cfg = config_of("scalar", 3, 1);
+    cfg.parameters = list, cfg.parameter_count = 2;
+    ctn_batch *const b = batch_with(m, &cfg);
+    ck_assert_int_eq(ctn_batch_set_parameters(b, (const double[]){1, 1, 2, 1, 0.5, 4}, &err), CTN_OK);
+    ck_assert_int_eq(ctn_batch_step(b, 40, NULL, &err), CTN_OK);
+    ctn_batch_state(b, q, v);
+    ck_assert_int_eq(ctn_batch_sensors(b, felt, &err), CTN_OK);
+    for (int w = 0; w < 3; w++) {
+        ctn_link_touch list_of[40];
+        int count;
+        ck_assert_int_eq(ctn_batch_touches(b, w, list_of, 40, &count, &err), CTN_OK);
+        for (int k = 0; k < count; k++)
+            for (int i = 0; i < 3; i++) told[w][i] += (list_of[k].link_a == 1 ? 1 : -1) * list_of[k].force[i];
+        snprintf(one, sizeof one, text, friction[w], depth[w]);
+        ctn_model *const as = model_of(one);
+        ctn_batch_config alone = config_of("scalar", 1, 1);
+        ctn_batch *const c = batch_with(as, &alone);
+        double x[NQ], y[NV];
+        ck_assert_int_eq(ctn_batch_step(c, 40, NULL, &err), CTN_OK);
+        ctn_batch_state(c, x, y);
+        for (int k = 0; k < NQ; k++) ck_assert_msg(fabs(q[w * NQ + k] - x[k]) < 1e-7, "world %d: q %d off by %g", w, k, q[w * NQ + k] - x[k]);
+        for (int i = 0; i < 3; i++)
+            ck_assert_msg(count > 0 && fabs(told[w][i] - felt[3 * w + i]) < 1e-9, "world %d: told %g, felt %g", w, told[w][i], felt[3 * w + i]);
+        ctn_batch_free(c), ctn_model_free(as);
+    }
+    ck_assert_msg(fabs(v[0] - v[NV]) > 0.1 && fabs(v[0] - v[2 * NV]) > 0.1, "slide at %g, %g and %g m/s", v[0], v[NV], v[2 * NV]);
+    ctn_batch_free(b), ctn_model_free(m);
+    snprintf(one, sizeof one, "catena: 1\nlinks: [{name: a, joint: revolute, mass: 1, inertia: [1, 1, 1, 0, 0, 0]}]\n");
+    ctn_model *const none = model_of(one);
+    cfg.worlds = 1;
+    ck_assert_ptr_null(ctn_batch_create(none, &cfg, &err));
+    ck_assert_msg(strstr(err.message, "pair_friction_scale: no links touch each other"), "%s", err.message);
+    ctn_model_free(none);
+}
+END_TEST
+
 int main(void)
 {
     Suite *const suite = suite_create("links_touch");
@@ -471,6 +524,7 @@ int main(void)
     tcase_add_test(all, sliding_on_the_ground_takes_few_iterations);
     tcase_add_test(all, statistics);
     tcase_add_test(all, capacity);
+    tcase_add_test(all, scales_of_worlds);
     suite_add_tcase(suite, all);
     return run_suite(suite);
 }

@@ -44,12 +44,14 @@ typedef enum ctn_parameter_kind {
     CTN_GROUND_DEPTH,      // likewise, > 0, m: of the tree that sinks the deepest; others keep their share of it, and the damper,
                            // where the scene has no `relaxation`, stays critical
     CTN_CONTACT_FRICTION,  // of all contact points of a link, >= 0
+    CTN_PAIR_FRICTION_SCALE,  // >= 0: where links touch each other, friction is that of the scene times this
+    CTN_PAIR_DEPTH_SCALE,     // > 0: likewise how deep they press into each other; dampers keep their relaxation
 } ctn_parameter_kind;
 
 /// One number.
 typedef struct ctn_parameter {
     ctn_parameter_kind kind;
-    int index;  // gravity and current: component 0 .. 2 (x, y, z); time_step and what is the ground's: 0; springs and motors:
+    int index;  // gravity and current: component 0 .. 2 (x, y, z); time_step and what is the ground's or of pairs: 0; springs and motors:
                 // which; vectors of these (anchors, forces, torques, rotation, spin and torque of balls): 3 times that +
                 // component; else the link
 } ctn_parameter;
@@ -57,8 +59,8 @@ typedef struct ctn_parameter {
 /// "gravity", "mass_scale", "armature", "damping", "stiffness", "rest", "limit_lower", "limit_upper", "limit_stiffness",
 /// "limit_damping", "time_step", "spring_stiffness", "spring_damping", "spring_anchor", "force", "torque", "motor_target",
 /// "motor_velocity", "motor_feedforward", "motor_kp", "motor_kd", "motor_effort", "friction", "current", "drag_scale",
-/// "motor_rotation", "motor_spin", "motor_torque", "motor_ki", "motor_speed", "ground_friction", "ground_depth" or
-/// "contact_friction"; NULL for a value out of range.
+/// "motor_rotation", "motor_spin", "motor_torque", "motor_ki", "motor_speed", "ground_friction", "ground_depth",
+/// "contact_friction", "pair_friction_scale" or "pair_depth_scale"; NULL for a value out of range.
 CTN_API const char *ctn_parameter_name(ctn_parameter_kind kind);
 
 /// What the model has for a parameter; 1 for scales of mass and drag; the first degree of freedom's where there are several. Returns

@@ -45,6 +45,8 @@ static const struct {
     [CTN_GROUND_FRICTION] = {"ground_friction", {NOT_NEGATIVE}},
     [CTN_GROUND_DEPTH] = {"ground_depth", {POSITIVE}},
     [CTN_CONTACT_FRICTION] = {"contact_friction", {NOT_NEGATIVE}},
+    [CTN_PAIR_FRICTION_SCALE] = {"pair_friction_scale", {NOT_NEGATIVE}},
+    [CTN_PAIR_DEPTH_SCALE] = {"pair_depth_scale", {POSITIVE}},
 };
 _Static_assert(sizeof kinds / sizeof *kinds == PARAMETER_KINDS, "every kind is in the table");
 
@@ -77,6 +79,7 @@ bool parameter_of_motor(ctn_parameter_kind kind)
 }
 
 bool parameter_of_ground(ctn_parameter_kind kind) { return kind == CTN_GROUND_FRICTION || kind == CTN_GROUND_DEPTH; }
+bool parameter_of_pairs(ctn_parameter_kind kind) { return kind == CTN_PAIR_FRICTION_SCALE || kind == CTN_PAIR_DEPTH_SCALE; }
 bool parameter_of_contact(ctn_parameter_kind kind) { return parameter_of_ground(kind) || kind == CTN_CONTACT_FRICTION; }
 
 int parameter_components(ctn_parameter_kind kind) { return kind >= CTN_MOTOR_ROTATION && kind <= CTN_MOTOR_TORQUE ? 3 : 1; }

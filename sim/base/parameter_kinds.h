@@ -8,7 +8,7 @@
 #include <catena/parameters.h>
 #include <stdbool.h>
 
-enum { PARAMETER_KINDS = CTN_CONTACT_FRICTION + 1 };
+enum { PARAMETER_KINDS = CTN_PAIR_DEPTH_SCALE + 1 };
 
 /// What values may be.
 typedef struct parameter_range {
@@ -27,7 +27,8 @@ parameter_range parameter_values(ctn_parameter_kind kind, ctn_joint_type joint);
 
 /// Whether a kind is one of the ground as a whole.
 bool parameter_of_ground(ctn_parameter_kind kind);
-bool parameter_of_contact(ctn_parameter_kind kind);  // these, and of contact points of a link
+bool parameter_of_pairs(ctn_parameter_kind kind);    // or of all pairs of links
+bool parameter_of_contact(ctn_parameter_kind kind);  // of the ground, and of contact points of a link
 
 /// Whether a kind is one of motors, and of how many components: 1, or 3 of what balls have.
 bool parameter_of_motor(ctn_parameter_kind kind);

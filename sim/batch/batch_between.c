@@ -67,8 +67,26 @@ static mat3 body_of(const ctn_model *m, const touch_shape *s, const double *R, c
     return axes;
 }
 
+/// What a world has of pairs, times what the scene says.
+typedef struct {
+    double friction, slide;
+} pair_scales;
+
+static pair_scales scales_of(const ctn_batch *batch, int world)
+{
+    const int count = batch->cfg.parameter_count;
+    pair_scales s = {1, 1};
+    for (int k = 0; k < count; k++) {
+        const double x = batch->values[(size_t)world * (size_t)count + (size_t)k];
+        if (batch->cfg.parameters[k].kind == CTN_PAIR_FRICTION_SCALE) s.friction = x;
+        if (batch->cfg.parameters[k].kind == CTN_PAIR_DEPTH_SCALE) s.slide = 1 / x;
+    }
+    return s;
+}
+
 /// Slot `slot` of pair k, with links at R [nlink][9] and p [nlink][3].
-static ctn_link_touch remembered_touch(const ctn_model *m, int k, int slot, const remembered_between *S, const double *R, const double *p)
+static ctn_link_touch remembered_touch(const ctn_model *m, int k, int slot, const remembered_between *S, pair_scales scales, const double *R,
+                                       const double *p)
 {
     const touch_pair *const c = &m->touch_pairs[k];
     const touch_shape *const a = &m->touch_shapes[c->a], *const b = &m->touch_shapes[c->b];
@@ -77,14 +95,15 @@ static ctn_link_touch remembered_touch(const ctn_model *m, int k, int slot, cons
     const pair_pose P = pose_of_pair(a, b, A, B, sub(at_a, at_b));
     const int element = (int)S->element[slot] - 1;
     const pair_gap g = gap_at(a, b, element, &P, NULL);
-    const vec3 slip = mul(B, const3(S->slip + 3 * slot)), f = sub_scaled(scale(g.n, S->press[slot]), slip, c->slide);
-    const double bent = c->slide * root(dot(slip, slip));
+    const double slide = scales.slide * c->slide;
+    const vec3 slip = mul(B, const3(S->slip + 3 * slot)), f = sub_scaled(scale(g.n, S->press[slot]), slip, slide);
+    const double bent = slide * root(dot(slip, slip));
     ctn_link_touch t = {.pair = k,
                         .element = element,
                         .link_a = a->link,
                         .link_b = b->link,
                         .depth = -g.gap,
-                        .touch = bent < 0.999 * c->friction * S->press[slot] ? CTN_STICKS : CTN_SLIDES};
+                        .touch = bent < 0.999 * scales.friction * c->friction * S->press[slot] ? CTN_STICKS : CTN_SLIDES};
     store3(t.point, sub_scaled(add(at_a, g.ra), g.n, g.gap / 2 + a->radius)), store3(t.normal, g.n), store3(t.force, f);
     return t;
 }
@@ -95,6 +114,7 @@ typedef struct {
     ctn_dynamics *dyn;
     double *R, *p;  // [nlink][9], [nlink][3]
     remembered_between S;
+    pair_scales scales;
     int pair, slot;  // the next to look at
 } touch_walk;
 
@@ -115,7 +135,7 @@ static ctn_status walk_to(touch_walk *t, int world, ctn_error *err)
     free(t->S.flat), t->S = (remembered_between){0};
     if (!remember(t->batch, world, &t->S)) return fail(err, CTN_NO_MEMORY, "not enough memory for the touches of a world");
     ctn_forward_kinematics(t->dyn, 1, t->S.flat, t->R, t->p);
-    t->pair = 0, t->slot = 0;
+    t->pair = 0, t->slot = 0, t->scales = scales_of(t->batch, world);
     return CTN_OK;
 }
 
@@ -127,7 +147,7 @@ static bool next_touch(touch_walk *t, ctn_link_touch *to)
         while (t->slot < m->touch_pairs[t->pair].slots) {
             const int slot = m->touch_pairs[t->pair].slot + t->slot++;
             if (!(t->S.element[slot] > 0)) continue;
-            *to = remembered_touch(m, t->pair, slot, &t->S, t->R, t->p);
+            *to = remembered_touch(m, t->pair, slot, &t->S, t->scales, t->R, t->p);
             return true;
         }
     return false;

@@ -397,6 +397,7 @@ int count_met_links(const ctn_scene *scene)
 ctn_status compile_pairs(ctn_model *m, const ctn_scene *scene, ctn_error *err)
 {
     pairing p = {.m = m, .scene = scene};
+    m->pair_friction = m->pair_grip = 1;
     if (!(m->nmet = count_met_links(scene))) return CTN_OK;
     m->touch_capacity = scene->contact.capacity;
     p.weight = moving_weight(m);

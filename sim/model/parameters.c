@@ -51,9 +51,10 @@ static bool of_force(ctn_parameter p) { return p.kind == CTN_FORCE || p.kind == 
 static bool of_vector(ctn_parameter p) { return p.kind == CTN_SPRING_ANCHOR || of_force(p); }
 static bool of_axis(ctn_parameter p) { return p.kind == CTN_GRAVITY || p.kind == CTN_CURRENT; }  // of the world
 static bool of_ground(ctn_parameter p) { return parameter_of_ground(p.kind); }
+static bool of_pairs(ctn_parameter p) { return parameter_of_pairs(p.kind); }
 static bool of_link(ctn_parameter p)
 {
-    return !of_axis(p) && p.kind != CTN_TIME_STEP && !of_load(p) && !of_motor(p) && !of_ground(p);
+    return !of_axis(p) && p.kind != CTN_TIME_STEP && !of_load(p) && !of_motor(p) && !of_ground(p) && !of_pairs(p);
 }
 
 /// Those of links that are none of their joint.
@@ -172,6 +173,8 @@ static ctn_status check_parameter(const ctn_model *m, ctn_parameter p, ctn_error
     if (!name) return fail(err, CTN_BAD_CONFIG, "parameters: there is no kind %d", (int)p.kind);
     if (of_motor(p)) return check_motor(m, p, err);
     if (of_ground(p)) return check_ground(m, p, err);
+    if (of_pairs(p) && !m->npair)
+        return fail(err, CTN_BAD_CONFIG, "parameters: %s: no links touch each other; write `contact: {between: links}`, or all", name);
     const int count = of_force(p) ? m->nforce : m->nspring;
     if (of_load(p) && !count)
         return fail(err, CTN_BAD_CONFIG, "parameters: %s: the model has no %s; give the scene `%s`", name,
@@ -379,6 +382,7 @@ ctn_status ctn_model_parameter(const ctn_model *m, ctn_parameter p, double *valu
     *value = p.kind == CTN_GRAVITY                                  ? m->gravity[p.index]
              : p.kind == CTN_CURRENT                                ? m->current[p.index]
              : p.kind == CTN_MASS_SCALE || p.kind == CTN_DRAG_SCALE ? 1
+             : of_pairs(p)                                          ? 1
              : p.kind == CTN_GROUND_DEPTH                           ? m->depth
              : p.kind == CTN_GROUND_FRICTION                        ? contact_of(m, -1)->friction
              : p.kind == CTN_CONTACT_FRICTION                       ? contact_of(m, p.index)->friction
@@ -465,6 +469,7 @@ void parameters_apply(const parameters *p, const double *values, ctn_model *v, d
     memcpy(v->gravity, p->declared.gravity, sizeof v->gravity);
     memcpy(v->fixed_moment, p->declared.fixed_moment, sizeof v->fixed_moment);
     v->mass = p->declared.mass, v->relaxation = p->declared.relaxation;
+    v->pair_friction = v->pair_grip = 1;
     for (int k = 0; k < p->count; k++)  // before links have friction of their own
         if (p->list[k].kind == CTN_GROUND_FRICTION) change_contact_friction(v, -1, values[k]);
     bool scaled = false;
@@ -478,6 +483,8 @@ void parameters_apply(const parameters *p, const double *values, ctn_model *v, d
         else if (c.kind == CTN_GROUND_DEPTH) change_contact_depth(v, &p->declared, x);
         else if (c.kind == CTN_CONTACT_FRICTION) change_contact_friction(v, c.index, x);
         else if (c.kind == CTN_GROUND_FRICTION) continue;
+        else if (c.kind == CTN_PAIR_FRICTION_SCALE) v->pair_friction = x;
+        else if (c.kind == CTN_PAIR_DEPTH_SCALE) v->pair_grip = 1 / x;
         else if (of_motor(c)) *motor_place(v->motors, c) = x;
         else if (of_load(c)) *load_place(&v->loads[p->load[k]], c) = x;
         else if (c.kind == CTN_MASS_SCALE) {

@@ -165,7 +165,7 @@ static int each_parameter(const ctn_scene *scene, const ctn_model *model, const 
             count++;
         }
     }
-    for (int k = CTN_GROUND_FRICTION; k <= CTN_CONTACT_FRICTION; k++) {
+    for (int k = CTN_GROUND_FRICTION; k <= CTN_PAIR_DEPTH_SCALE; k++) {
         const sample_of what = (sample_of)(SAMPLE_PARAMETER + k);
         const scene_spread *const s = scene->spread[what];
         for (int i = 0; s && i < (k == CTN_CONTACT_FRICTION ? model->nlink : 1); i++) {

@@ -50,10 +50,15 @@ static bool of_drag(sample_of what) { return what == SAMPLE_PARAMETER + CTN_DRAG
 
 static bool of_contact(sample_of what) { return what == SAMPLE_PARAMETER + CTN_CONTACT_FRICTION; }
 
-/// What the world has one of.
-static bool of_ground(sample_of what)
+static bool of_pairs(sample_of what)
 {
-    return what >= SAMPLE_PARAMETER && parameter_of_ground((ctn_parameter_kind)(what - SAMPLE_PARAMETER));
+    return what >= SAMPLE_PARAMETER && parameter_of_pairs((ctn_parameter_kind)(what - SAMPLE_PARAMETER));
+}
+
+/// What the world has one of.
+static bool of_world(sample_of what)
+{
+    return of_pairs(what) || (what >= SAMPLE_PARAMETER && parameter_of_ground((ctn_parameter_kind)(what - SAMPLE_PARAMETER)));
 }
 
 /// What the world has three of, along its axes.
@@ -191,20 +196,22 @@ static bool read_axes(source *s, const node *n, sample_of what, scene_spread spr
     return ok;
 }
 
-/// One distribution, of the ground.
-static bool read_ground(source *s, const node *n, sample_of what, scene_spread *spread)
+/// One distribution, of the ground, or of pairs of links.
+static bool read_of_world(source *s, const node *n, sample_of what, scene_spread *spread)
 {
     static const scene_joint none = {.type = CTN_FIXED};
     bool touches = false;
+    if (of_pairs(what) && s->r->scene->contact.between == BETWEEN_WORLD && !s->r->scene->npair)
+        return bad_key(s, n, "no links touch each other; write `contact: {between: links}`, or all");
     for (int l = s->first_link; l < s->r->scene->nlink; l++) touches = touches || link_touches(s->r->scene, l);
-    if (!touches) return bad_key(s, n, "nothing touches a ground; give the scene a `ground`, and links a sphere, capsule or box");
+    if (!touches && !of_pairs(what)) return bad_key(s, n, "nothing touches a ground; give the scene a `ground`, and links a sphere, capsule or box");
     return read_spread(s, n, NO_UNIT, spread) && check_range(s, n, what, &none, spread);
 }
 
 /// How many things `what` may be drawn for.
 static int slots(const source *s, sample_of what)
 {
-    return of_axes(what) ? 3 : of_ground(what) ? 1 : s->r->scene->nlink - s->first_link;
+    return of_axes(what) ? 3 : of_world(what) ? 1 : s->r->scene->nlink - s->first_link;
 }
 
 static bool read_section(source *s, const node *n, sample_of what, scene_spread **spread)
@@ -212,7 +219,7 @@ static bool read_section(source *s, const node *n, sample_of what, scene_spread 
     *spread = calloc((size_t)slots(s, what) + 1, sizeof **spread);
     if (!*spread) return out_of_memory(s);
     return of_axes(what)     ? read_axes(s, n, what, *spread)
-           : of_ground(what) ? read_ground(s, n, what, *spread)
+           : of_world(what) ? read_of_world(s, n, what, *spread)
                              : read_spreads(s, n, what, *spread);
 }
 
