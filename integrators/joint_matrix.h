@@ -197,7 +197,7 @@ FN void add_run(joint_matrix *M, int start, int end)
 {
     if (start == end) return;
     if (M->runs && M->run[M->runs - 1].start == end) M->run[M->runs - 1].start = start;
-    else M->run[M->runs++] = (column_run){start, end};
+    else M->run[M->runs].start = start, M->run[M->runs++].end = end;
 }
 
 /// The columns of these nodes.
@@ -351,7 +351,7 @@ KERNEL void matrix_begin(const lane_model *m, joint_matrix *M)
 /// run has the node's own columns, if only none.
 FN void joined_columns(const lane_model *m, joint_matrix *M, int node)
 {
-    M->run[0] = (column_run){node_start(m, node), node_end(m, node) - 1};
+    M->run[0].start = node_start(m, node), M->run[0].end = node_end(m, node) - 1;
     M->runs = 1;
     add_runs(m, M, M->pattern + (size_t)node * (size_t)matrix_words(m), node / 64 + 1);
 }

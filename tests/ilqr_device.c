@@ -259,6 +259,13 @@ START_TEST(refused)
     ck_assert(!ctn_optimize_create(scene, model, &cfg, 2, NULL, &err));
     ck_assert_msg(err.status == CTN_UNAVAILABLE && strstr(err.message, "no plans with parameters"), "%s", err.message);
     ctn_model_free(model), ctn_scene_free(scene);
+    ctn_scene *const remembers = scene_of(PENDULUM "motors: [{joint: a, type: torque}]\nintegrator: {method: radau, dt: 0.05}\n"
+                                                   "optimize:\n  remember: true\n  cost: [{term: control, weight: 0.1}]\n");
+    ctn_model *const other = ctn_model_create(remembers, &err);
+    cfg = ctn_scene_config(remembers), cfg.engine = "cuda";
+    ck_assert(!ctn_optimize_create(remembers, other, &cfg, 2, NULL, &err));
+    ck_assert_msg(strstr(err.message, "optimize.remember: the engine 'cuda' begins every knot anew") != NULL, "%s", err.message);
+    ctn_model_free(other), ctn_scene_free(remembers);
 }
 END_TEST
 
