@@ -5,8 +5,9 @@
 ctn_status ilqr_go_there(ilqr *s, ctn_error *err)
 {
     const ctn_device *const device = s->plant->there->device;
-    if (!device->plans || device->plans->layout != ILQR_LAYOUT)
-        return fail(err, CTN_UNAVAILABLE, "engine: '%s' makes no plans; take 'cuda' or 'auto'", device->name);
+    if (device->plans->layout != ILQR_LAYOUT)
+        return fail(err, CTN_UNAVAILABLE,
+                    "engine: '%s' does not fit: its library belongs to another version of catena; take 'auto'", device->name);
     s->there = device->plans->open(s, err);
     return s->there ? CTN_OK : CTN_NO_MEMORY;
 }

@@ -14,7 +14,6 @@ typedef struct ilqr_device {
     uint64_t layout;  // ILQR_LAYOUT of the sources that it was built from
     ilqr_there *(*open)(const ilqr *s, ctn_error *err);
     void (*close)(ilqr_there *there);
-    size_t (*bytes)(const ilqr_there *there);  // of the device's memory
     // all that an iteration begins with goes there; K, kappa, P, s of all knots but the last and s->blocks come back: of knots
     // that a pass without a minimum has not come to, what they were
     ctn_status (*back)(ilqr_there *there, ilqr *s, int blocks, ctn_error *err);

@@ -33,7 +33,6 @@ struct ilqr_there {
     ilqr_job job;
     double *kept, *work, *ends;
     int *lost, *lost_here;  // [alphas][forward], there and here
-    size_t bytes;
 };
 
 static ctn_status lost_there(ctn_error *err)
@@ -41,12 +40,7 @@ static ctn_status lost_there(ctn_error *err)
     return fail(err, CTN_UNAVAILABLE, "engine: 'cuda' failed: %s; make the plan anew", machine_error());
 }
 
-template <class T> static bool take_memory(ilqr_there *d, size_t count, T **to)
-{
-    *to = (T *)machine_allocate(count * sizeof(T));
-    d->bytes += count * sizeof(T);
-    return *to;
-}
+template <class T> static bool take_memory(size_t count, T **to) { return (*to = (T *)machine_allocate(count * sizeof(T))); }
 
 template <class T> static bool send_there(T *to, const T *from, size_t count)
 {
@@ -80,11 +74,11 @@ static ilqr_there *open_there(const ilqr *s, ctn_error *err)
     d->job.room = deal_knot(&r, s->plant, NULL);
     d->job.entries = s->plant->n * (s->plant->n + s->plant->m), d->job.points = (int)points * s->plant->n;
     d->lost_here = (int *)malloc(points * sizeof *d->lost_here);
-    if (d->lost_here && take_memory(d, ilqr_deal_kept(&d->image, NULL), &d->kept) &&
-        take_memory(d, ilqr_deal_work(&d->image, 0, NULL), &d->work) && take_memory(d, 1, &d->job.of) &&
-        take_memory(d, 1, &d->plant_there) && take_memory(d, blocks, &d->image.blocks) && take_memory(d, points, &d->lost) &&
-        take_memory(d, points * (size_t)d->nx, &d->ends) && take_memory(d, blocks * d->job.room, &d->job.rooms) &&
-        take_memory(d, blocks, &d->job.shared) && send_there(d->plant_there, s->plant, 1) &&
+    if (d->lost_here && take_memory(ilqr_deal_kept(&d->image, NULL), &d->kept) &&
+        take_memory(ilqr_deal_work(&d->image, 0, NULL), &d->work) && take_memory(1, &d->job.of) &&
+        take_memory(1, &d->plant_there) && take_memory(blocks, &d->image.blocks) && take_memory(points, &d->lost) &&
+        take_memory(points * (size_t)d->nx, &d->ends) && take_memory(blocks * d->job.room, &d->job.rooms) &&
+        take_memory(blocks, &d->job.shared) && send_there(d->plant_there, s->plant, 1) &&
         machine_zero(d->work, ilqr_deal_work(&d->image, 0, NULL) * sizeof(double))) {  // as it is here at first
         ilqr_deal_kept(&d->image, d->kept), ilqr_deal_work(&d->image, 0, d->work);
         d->image.plant = d->plant_there;
@@ -95,8 +89,6 @@ static ilqr_there *open_there(const ilqr *s, ctn_error *err)
     fail(err, CTN_NO_MEMORY, "engine: 'cuda' cannot take a trajectory of %d knots: %s", s->plant->knots, machine_error());
     return NULL;
 }
-
-static size_t bytes_there(const ilqr_there *d) { return d->bytes; }
 
 /// From `first` to where `end` begins: arrays that lie side by side, here and there.
 static bool send_arrays(double *to, const double *first, const double *end)
@@ -148,7 +140,6 @@ static ctn_status take_there(ilqr_there *d, ilqr *s, ctn_error *err)
 }
 
 extern "C" const ilqr_device ilqr_device_here;  // of the library's ctn_device
-extern "C" const ilqr_device ilqr_device_here = {ILQR_LAYOUT, open_there,  close_there, bytes_there,
-                                                 back_there,  begin_there, take_there};
+extern "C" const ilqr_device ilqr_device_here = {ILQR_LAYOUT, open_there, close_there, back_there, begin_there, take_there};
 
 #endif
