@@ -258,27 +258,29 @@ KERNEL void knot_look(const lanes_of_them *t, const lanes_knot *r, int k, int b)
     for (int l = 0; l < t->count; l++) {
         if (!t->good[l]) continue;
         const double *const lu = ilqr_row(t->of[l]->costs.u, k, m);
-        back_block *const block = &t->of[l]->blocks[b];
+        back_block block = t->of[l]->blocks[b];  // in registers
         for (int i = 0; i < m; i++) {
             const double Qu = entry(r->Q, r->n + i, l), whole = Qu + lu[i];
-            block->part = fmax(block->part, fmax(fabs(lu[i]), fabs(Qu)));
-            block->gradient = fmax(block->gradient, ilqr_push(t->of[l], k, i, whole));
+            block.part = fmax(block.part, fmax(fabs(lu[i]), fabs(Qu)));
+            block.gradient = fmax(block.gradient, ilqr_push(t->of[l], k, i, whole));
             set_entry(r->Q, r->n + i, l, whole);
         }
+        t->of[l]->blocks[b] = block;
     }
 }
 
 /// What the knot adds to what is expected, and f = Q_uu kappa + Q_u out of Q_uu kappa.
 KERNEL void knot_expect(const lanes_of_them *t, const lanes_knot *r, int b)
 {
-    for (int i = 0; i < r->m; i++) {
-        const real linear = r->kappa[i] * r->Q[r->n + i], quadratic = rset(0.5) * r->kappa[i] * r->f[i];
-        for (int l = 0; l < t->count; l++) {
-            back_block *const block = &t->of[l]->blocks[b];
-            if (t->good[l]) block->linear += entry(&linear, 0, l), block->quadratic += entry(&quadratic, 0, l);
+    for (int l = 0; l < t->count; l++) {
+        back_block block = t->of[l]->blocks[b];
+        for (int i = 0; i < r->m && t->good[l]; i++) {
+            const double kappa = entry(r->kappa, i, l);
+            block.linear += kappa * entry(r->Q, r->n + i, l), block.quadratic += 0.5 * kappa * entry(r->f, i, l);
         }
-        r->f[i] = r->f[i] + r->Q[r->n + i];
+        t->of[l]->blocks[b] = block;
     }
+    for (int i = 0; i < r->m; i++) r->f[i] = r->f[i] + r->Q[r->n + i];
 }
 
 /// Knot k of block b. What one thread does is seen by the others after the first wait of what follows.
