@@ -358,7 +358,7 @@ struct ctn_model {
     int ntouch_shape, npair, nbond, nbond_joint, nbond_point;
     matrix_node *matrix_nodes;  // [nmatrix_node], likewise; sim/model/matrix_order.c. NULL: nothing acts between bodies
     int *body_nodes, *body_columns;  // [nbody] which one is a body's, and where that begins
-    int *bond_nodes;            // [nbond] likewise; -1: it has no equations
+    int *bond_nodes;            // [nbond] likewise; 0: it has no equations
     int nmatrix_node;
     int nslot, nrow;            // what the state has of them: memories of friction, and multipliers
     int nmet;                   // links of which recordings tell what other links do to them: all, or none

@@ -150,6 +150,20 @@ START_TEST(same_bits_everywhere)
 }
 END_TEST
 
+/// A rod holds two knots of a net together as soon as the later one is eliminated: it does not wait for the others.
+START_TEST(loops_come_among_bodies)
+{
+    ctn_model *const m = model_of(net());
+    ck_assert_int_eq(m->nbond, 24);
+    for (int k = 0; k < m->nbond; k++) {
+        const int a = m->body_nodes[m->bonds[k].a], b = m->body_nodes[m->bonds[k].b], node = m->bond_nodes[k];
+        ck_assert(m->matrix_nodes[node].equations && m->matrix_nodes[node].width == 1);
+        ck_assert_msg(node > (a < b ? a : b) && node < (a < b ? b : a), "rod %d is node %d, its knots are %d and %d", k, node, a, b);
+    }
+    ctn_model_free(m);
+}
+END_TEST
+
 /// A stack at rest: each box bears those above it.
 START_TEST(a_stack_bears_its_weight)
 {
@@ -521,6 +535,7 @@ int main(void)
     TCase *const all = tcase_create("all");
     tcase_set_timeout(all, 60);
     tcase_add_test(all, same_bits_everywhere);
+    tcase_add_test(all, loops_come_among_bodies);
     tcase_add_test(all, a_stack_bears_its_weight);
     tcase_add_test(all, a_loop_bears_its_half);
     tcase_add_test(all, dampers_between_links_are_in_the_books);
