@@ -4,6 +4,7 @@
 #include "sim/engine/device.h"
 #include "tests/golden_plans.h"
 #include "tests/suite.h"
+#include "tests/text_model.h"
 
 #include <catena/catena.h>
 #include <check.h>
@@ -194,21 +195,14 @@ END_TEST
 #define PENDULUM                                                                                                                 \
     "catena: 1\nlinks: [{name: a, joint: {type: revolute, axis: [0, 1, 0], damping: 0.05}, mass: 1, com: [0, 0, -0.5],\n"        \
     "  inertia: [0.1, 0.1, 0.1, 0, 0, 0]}]\nduration: 2\n"
+#define TORQUES PENDULUM "motors: [{joint: a, type: torque}]\n"
 #define COSTS                                                                                                                    \
     "optimize:\n  rho: 0\n  cost:\n    - {term: posture, weight: 1, end: 100, target: 3}\n"                                      \
     "    - {term: velocity, weight: 0.01}\n"
 
-static ctn_scene *scene_of(const char *text)
-{
-    ctn_error err;
-    ctn_scene *const scene = ctn_scene_parse(text, strlen(text), "plan", &err);
-    ck_assert_msg(scene != NULL, "%s", err.message);
-    return scene;
-}
-
 static long compare_texts(const char *name, const char *text, int in_blocks, int iterations)
 {
-    return compare_scenes(name, scene_of(text), scene_of(text), 2, in_blocks, iterations);
+    return compare_scenes(name, parsed_scene(text), parsed_scene(text), 2, in_blocks, iterations);
 }
 
 /// States that carry what was told last.
@@ -242,9 +236,9 @@ END_TEST
 START_TEST(refused)
 {
     ctn_error err;
-    ctn_scene *const scene = scene_of(PENDULUM "motors: [{joint: a, type: torque}]\nintegrator: {method: rk4, dt: 0.05}\n" COSTS
-                                               "    - {term: control, weight: 0.1}\n");
-    ctn_model *const model = ctn_model_create(scene, &err);
+    ctn_scene *const scene =
+        parsed_scene(TORQUES "integrator: {method: rk4, dt: 0.05}\n" COSTS "    - {term: control, weight: 0.1}\n");
+    ctn_model *const model = model_of_scene(scene);
     ctn_batch_config cfg = ctn_scene_config(scene);
     cfg.engine = "cuda-float";
     ck_assert(!ctn_optimize_create(scene, model, &cfg, 2, NULL, &err));
@@ -259,9 +253,9 @@ START_TEST(refused)
     ck_assert(!ctn_optimize_create(scene, model, &cfg, 2, NULL, &err));
     ck_assert_msg(err.status == CTN_UNAVAILABLE && strstr(err.message, "no plans with parameters"), "%s", err.message);
     ctn_model_free(model), ctn_scene_free(scene);
-    ctn_scene *const remembers = scene_of(PENDULUM "motors: [{joint: a, type: torque}]\nintegrator: {method: radau, dt: 0.05}\n"
-                                                   "optimize:\n  remember: true\n  cost: [{term: control, weight: 0.1}]\n");
-    ctn_model *const other = ctn_model_create(remembers, &err);
+    ctn_scene *const remembers = parsed_scene(TORQUES "integrator: {method: radau, dt: 0.05}\noptimize:\n  remember: true\n"
+                                                      "  cost: [{term: control, weight: 0.1}]\n");
+    ctn_model *const other = model_of_scene(remembers);
     cfg = ctn_scene_config(remembers), cfg.engine = "cuda";
     ck_assert(!ctn_optimize_create(remembers, other, &cfg, 2, NULL, &err));
     ck_assert_msg(strstr(err.message, "optimize.remember: the engine 'cuda' begins every knot anew") != NULL, "%s", err.message);
@@ -276,9 +270,9 @@ START_TEST(a_device_that_fails_is_told_of)
     snprintf(most, sizeof most, "%d", _i);
     setenv("CTN_TWIN_LAUNCHES", most, 1);
     ctn_error err;
-    ctn_scene *const scene = scene_of(PENDULUM "motors: [{joint: a, type: torque}]\nintegrator: {method: rk4, dt: 0.05}\n" COSTS
-                                               "    - {term: control, weight: 0.1}\n");
-    ctn_model *const model = ctn_model_create(scene, &err);
+    ctn_scene *const scene =
+        parsed_scene(TORQUES "integrator: {method: rk4, dt: 0.05}\n" COSTS "    - {term: control, weight: 0.1}\n");
+    ctn_model *const model = model_of_scene(scene);
     ctn_batch_config cfg = ctn_scene_config(scene);
     cfg.engine = "cuda";
     scene->optimize.backward = scene->optimize.forward = 2;
