@@ -26,8 +26,8 @@ static size_t deal_room(knot_room *r, double *x)
     const struct {
         double **to;
         size_t size;
-    } rows[] = {{&r->P, n * a},    {&r->s, a},       {&r->AB, n * c}, {&r->PAB, n * c},     {&r->w, a},     {&r->Pz, n * b},
-                {&r->zPAB, h * c}, {&r->zAB, h * c}, {&r->Q, c},      {&r->U, m * c},       {&r->V, m * c}, {&r->R, m * e},
+    } rows[] = {{&r->P, n * a},    {&r->s, a},       {&r->AB, n * c}, {&r->PAB, n * c}, {&r->w, a},     {&r->Pz, n * b},
+                {&r->zPAB, h * c}, {&r->zAB, h * c}, {&r->Q, c},      {&r->U, m * c},   {&r->V, m * c}, {&r->R, m * e},
                 {&r->T, m * a},    {&r->f, m},       {&r->kappa, m},  {&r->L, m * m}};
     size_t sum = 0;
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {

@@ -87,8 +87,8 @@ typedef struct model_bond {
     int motor;                    // on a tendon: which of the model's, counted from 1; 0: none
 } model_bond;
 
-/// Columns of the matrix of a step (integrators/joint_matrix.h) that are eliminated one after the other: the degrees of freedom of a
-/// body, or the equations of a bond.
+/// Columns of the matrix of a step (integrators/joint_matrix.h) that are eliminated one after the other: the degrees of freedom
+/// of a body, or the equations of a bond.
 typedef struct matrix_node {
     int start, width;
     bool equations;

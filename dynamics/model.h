@@ -269,8 +269,8 @@ typedef struct ctn_signal {
 } ctn_signal;
 
 /// A motor on a joint of one degree of freedom (forces/motors.h), on its own side of the gear, or on a ball
-/// (forces/ball_motors.h), on a tendon, or a thruster on a link. What is the same in every world, and what may differ. What it is told is one
-/// number, of a ball three.
+/// (forces/ball_motors.h), on a tendon, or a thruster on a link. What is the same in every world, and what may differ. What it is
+/// told is one number, of a ball three.
 #define MOTOR_STRUCTURE                                                                                                          \
     int body;   /* of a tendon one that it pulls at */                                                                           \
     int tendon; /* that it is on: which of the model's bonds, counted from 1; 0: none */                                         \

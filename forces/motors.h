@@ -1,4 +1,5 @@
-/// Motors on joints of one degree of freedom, and on tendons, whose lengths are as a joint's coordinate. On its own side of the gear g a motor asks for
+/// Motors on joints of one degree of freedom, and on tendons, whose lengths are as a joint's coordinate. On its own side of the
+/// gear g a motor asks for
 ///
 ///     y = feedforward + kp (target - g x) + kd (velocity - g w),    x, w: coordinate and velocity of its joint
 ///

@@ -66,8 +66,7 @@ KERNEL void add_bond_rows(const lane_model *m, const solve *W, const real *y, po
         real c = rset(o->damping) * W->in.drag;
         if (o->motor) {
             const lane_motor a = tendon_motor(m, o);
-            const real length = length_in_solve(m, W, o, false),
-                       w = W->in.drag * (length - length_in_solve(m, W, o, true));
+            const real length = length_in_solve(m, W, o, false), w = W->in.drag * (length - length_in_solve(m, W, o, true));
             c = fmadd(W->in.drag, add_brake(rset(0), &a, motor_at(&a, length, w)), c);
             plain_target_pullback(m, &a, length, w, rate);
         }

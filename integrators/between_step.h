@@ -348,7 +348,8 @@ KERNEL void rates_of_touches(const lane_model *m, between_work *B)
     }
 }
 
-/// The gradient of the inner problem at its step: g, in the order of the matrix, 0 at equations; with the forces of equations in B->fresh.
+/// The gradient of the inner problem at its step: g, in the order of the matrix, 0 at equations; with the forces of equations in
+/// B->fresh.
 KERNEL void inner_gradient(const lane_model *m, solve *W)
 {
     between_work *const B = &W->between;
@@ -586,8 +587,7 @@ KERNEL mask between_direction(const lane_model *m, solve *W, mask need, mask *dr
                 r->rate = rate_of_row(m, b, r, B->V, B->step);
                 const real more = B->step[bond_start(m, k) + e - b->row], f = B->fresh[e] + more,
                            left = fnmadd(rset(b->compliance), f, r->c + r->along);
-                down = fmadd(fmadd(penalty, left, more), r->rate, down),
-                curvature = fmadd(penalty * r->rate, r->rate, curvature);
+                down = fmadd(fmadd(penalty, left, more), r->rate, down), curvature = fmadd(penalty * r->rate, r->rate, curvature);
             }
         }
         real x = one;

@@ -331,8 +331,9 @@ KERNEL void blame_joint(const lane_model *m, const block_state *S, culprit solvi
 FN void freeze_lanes(const lane_model *m, const block_state *S, block_counts *c, const position_counts *k, real at, mask where)
 {
     if (!any_of(where)) return;
-    const real fallen = sel(may_go_on(k), sel(gt(k->far, rset(0)), rset(CTN_FREEZE_ANGLE),
-                                               sel(gt(k->full, rset(0)), rset(CTN_FREEZE_CAPACITY), rset(CTN_FREEZE_NOT_CONVERGED))),
+    const real fallen = sel(may_go_on(k),
+                            sel(gt(k->far, rset(0)), rset(CTN_FREEZE_ANGLE),
+                                sel(gt(k->full, rset(0)), rset(CTN_FREEZE_CAPACITY), rset(CTN_FREEZE_NOT_CONVERGED))),
                             rset(CTN_FREEZE_WORK));
     c->part = sel(where, at, c->part);
     c->frozen = sel(where, sel(gt(k->frozen, rset(0)), k->frozen, fallen), c->frozen);

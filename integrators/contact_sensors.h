@@ -70,8 +70,8 @@ KERNEL void feel_pair(const lane_model *m, const model_sensor *sensor, const rem
 }
 
 /// The normal forces on a link, or the force on it, into out.
-KERNEL void sense_contacts(const lane_model *m, const model_sensor *sensor, const remembered *R, const loads_work *L, const pose *T,
-                           real *out)
+KERNEL void sense_contacts(const lane_model *m, const model_sensor *sensor, const remembered *R, const loads_work *L,
+                           const pose *T, real *out)
 {
     const int link = sensor->about.link, body = m->frames[link].body;
     felt_sum F;

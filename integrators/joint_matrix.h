@@ -129,7 +129,8 @@ FN real sym_entry(const sym3 *S, int i, int j)
     return k == 0 ? S->xx : k == 1 ? S->xy : k == 2 ? S->xz : k == 4 ? S->yy : k == 5 ? S->yz : S->zz;
 }
 
-/// H of the tree, over zeros, in the lanes `where`; T [nbody]: placements; body [nbody]. Joined nodes are those on the way to the root.
+/// H of the tree, over zeros, in the lanes `where`; T [nbody]: placements; body [nbody]. Joined nodes are those on the way to the
+/// root.
 KERNEL void matrix_of_tree(const lane_model *m, joint_matrix *M, const placement *T, const matrix_body *body, mask where)
 {
     for (int i = 0; i < m->nbody; i++) M->P[i] = body[i].P;
@@ -245,8 +246,7 @@ FN void row_of_wrench(const lane_model *m, joint_matrix *M, const placement *T, 
         const lane_body *b = &m->bodies[i];
         real r[3];
         joint_rows(b, b->kind, T[i].R, w, r);
-        for (int k = 0; k < b->nv && row_has(m, M, i); k++)
-            M->row[body_start(m, i) + k] = M->row[body_start(m, i) + k] + r[k];
+        for (int k = 0; k < b->nv && row_has(m, M, i); k++) M->row[body_start(m, i) + k] = M->row[body_start(m, i) + k] + r[k];
         if (b->flags & BODY_ROOT) return;
         if (has_arm(form_of(b))) w = wrench_shift(w, T[i].r);
         i = b->parent;
@@ -347,8 +347,8 @@ KERNEL void matrix_begin(const lane_model *m, joint_matrix *M)
     for (size_t k = 0; k < used; k++) M->H[k] = rset(0);
 }
 
-/// The columns before the last one of a node that it is joined to; before_column() then leaves those before an earlier one. The first
-/// run has the node's own columns, if only none.
+/// The columns before the last one of a node that it is joined to; before_column() then leaves those before an earlier one. The
+/// first run has the node's own columns, if only none.
 FN void joined_columns(const lane_model *m, joint_matrix *M, int node)
 {
     M->run[0].start = node_start(m, node), M->run[0].end = node_end(m, node) - 1;

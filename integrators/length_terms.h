@@ -69,8 +69,8 @@ FN path_piece piece_of(const lane_model *m, const solve *W, int k, bool begun)
 {
     const bond_point *const from = &m->bond_points[k], *const to = from + 1;
     const int a = from->body, b = to->body;
-    const bond_ends e = ends_between(W, a, from->at, begun ? begun_at(W, a) : now_at(W, a), b, to->at,
-                                     begun ? begun_at(W, b) : now_at(W, b));
+    const bond_ends e =
+        ends_between(W, a, from->at, begun ? begun_at(W, a) : now_at(W, a), b, to->at, begun ? begun_at(W, b) : now_at(W, b));
     path_piece P;
     P.a = a, P.b = b, P.ra = e.ra, P.rb = e.rb, P.length = root(dot(e.x, e.x));
     P.n = scale(e.x, rset(1) / sel(gt(P.length, rset(0)), P.length, rset(1)));
@@ -88,7 +88,10 @@ FN int next_piece(const lane_model *m, const model_bond *o, int k, bool pulls)
     }
     return -1;
 }
-#define EACH_PIECE(k, m, o, pulls) int k = next_piece(m, o, (o)->point, pulls); k >= 0; k = next_piece(m, o, k + 1, pulls)
+#define EACH_PIECE(k, m, o, pulls)                                                                                               \
+    int k = next_piece(m, o, (o)->point, pulls);                                                                                 \
+    k >= 0;                                                                                                                      \
+    k = next_piece(m, o, k + 1, pulls)
 
 FN real length_in_solve(const lane_model *m, const solve *W, const model_bond *o, bool begun)
 {

@@ -62,8 +62,8 @@ typedef struct {
 /// REAL_MAX_ANGLE; work: so far, in evaluations; frozen: why it cannot go on, a ctn_freeze, where that is known.
 #define STEP_COUNTS(count)                                                                                                       \
     count(iterations) count(evaluations) count(line_search) count(curvature) count(substeps) count(halvings) count(residual)     \
-        count(fewer) count(rejected) count(corrections) count(joined) count(near) count(full) \
-            count(far) count(work) count(frozen)
+        count(fewer) count(rejected) count(corrections) count(joined) count(near) count(full) count(far) count(work)             \
+            count(frozen)
 
 /// What happened, by lane.
 typedef struct {

@@ -382,7 +382,8 @@ KERNEL mask holds_back(const lane_model *m, const position_state *S, ladder_work
     F.dissipated = rset(0);  // what is left may not be more than it was
     const real size = magnitude(energy_sum(after)) + magnitude(energy_sum(before));
     real held = rset(0);  // what one element stores that bears all
-    for (int k = 0; k < m->npair; k++) held = larger(held, rset(m->touch_pairs[k].weight * m->touch_pairs[k].depth) / m->pair_grip);
+    for (int k = 0; k < m->npair; k++)
+        held = larger(held, rset(m->touch_pairs[k].weight * m->touch_pairs[k].depth) / m->pair_grip);
     return either(not_(look), le(energy_created(before, after, F), fmadd(rset(1e-3), before.kinetic + held, rset(1e-9) * size)));
 }
 

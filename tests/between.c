@@ -383,7 +383,8 @@ START_TEST(couplings)
                             *const tendon = &m->bonds[4];
     ck_assert(spring->kind == BOND_SPRING && spring->points == 2 && m->bond_points[0].body == m->frames[0].body &&
               m->bond_points[0].share == 1 && m->bond_points[1].body == m->frames[2].body && !spring->rows);
-    ck_assert(spring->stiffness == 3 && spring->damping == 4 && spring->rest[0] == 2 && spring->rest[1] == 2 && spring->number == 0);
+    ck_assert(spring->stiffness == 3 && spring->damping == 4 && spring->rest[0] == 2 && spring->rest[1] == 2 &&
+              spring->number == 0);
     double point[3];
     link_point(m, 2, m->bond_points[1].at, point);
     NEAR(point, 1e-15, 0, 1, 0);

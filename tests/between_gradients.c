@@ -61,13 +61,14 @@ static const bond_case bond_cases[] = {
                                                      "damping: 20, rest: 0.01}, {joints: {c: 0.1}, range: [-0.2, 0.002]}]\n",
      NULL, 0.02, 2},
     {"tendons along paths",
-     "catena: 1\nlinks:\n" CHAIN("joint: ball, ")
-         LOOSE("f", "0.9") "tendons: [{name: t, path: [{link: world, at: [0, 0.1, 1.1]}, {link: b, at: [0.1, 0.05, 0.1]}, {link: b, "
-                           "at: [0.2, 0.1, 0]}, {link: d, at: [0.3, 0, 0.1]}, {link: f}], stiffness: 500, damping: 20, rest: 1.5},\n"
-                           "  {name: u, path: [{link: a, at: [0, 0, 0.2]}, {link: c}, {pulley: 2}, {link: f}, {link: a}], range: [0, 1.12]},\n"
-                           "  {name: w, path: [{link: world}, {link: f, at: [0.1, 0, 0]}]}]\n"
-                           "motors: [{tendon: t, type: position, kp: 300, kd: 30, target: 3.1, gear: 2, effort: 90}, {tendon: u, type: "
-                           "torque, target: -20}, {tendon: w, type: velocity, kd: 50, target: 0.3}]\n",
+     "catena: 1\nlinks:\n" CHAIN("joint: ball, ") LOOSE(
+         "f", "0.9") "tendons: [{name: t, path: [{link: world, at: [0, 0.1, 1.1]}, {link: b, at: [0.1, 0.05, 0.1]}, {link: b, "
+                     "at: [0.2, 0.1, 0]}, {link: d, at: [0.3, 0, 0.1]}, {link: f}], stiffness: 500, damping: 20, rest: 1.5},\n"
+                     "  {name: u, path: [{link: a, at: [0, 0, 0.2]}, {link: c}, {pulley: 2}, {link: f}, {link: a}], range: [0, "
+                     "1.12]},\n"
+                     "  {name: w, path: [{link: world}, {link: f, at: [0.1, 0, 0]}]}]\n"
+                     "motors: [{tendon: t, type: position, kp: 300, kd: 30, target: 3.1, gear: 2, effort: 90}, {tendon: u, type: "
+                     "torque, target: -20}, {tendon: w, type: velocity, kd: 50, target: 0.3}]\n",
      NULL, 0.02, 2},
     {"motors on tendons of joints",
      "catena: 1\nlinks:\n" CHAIN(HINGE("[0, 1, 1]")) "tendons: [{name: t, joints: {a: 0.1, b: -0.05, d: 0.2}}]\n"

@@ -95,7 +95,9 @@ static void lay_points(fixture *f, rng *r, model_bond *o, int k)
     o->point = k * POINTS, o->points = o->kind == BOND_SPRING ? 2 : POINTS;
     for (int i = 0; i < o->points; i++) {
         bond_point *const p = &f->points[o->point + i];
-        *p = (bond_point){.body = i && rng_below(r, 5) == 0 ? p[-1].body : rng_below(r, 6) ? random_body(f->model, r, true) : -1,
+        *p = (bond_point){.body = i && rng_below(r, 5) == 0 ? p[-1].body
+                                  : rng_below(r, 6)         ? random_body(f->model, r, true)
+                                                            : -1,
                           .share = i + 1 == o->points || (k % 2 && i == 1) ? 0 : rng_uniform(r, 0.3, 1)};
         for (int c = 0; c < 3; c++) p->at[c] = rng_uniform(r, -0.5, 0.5);
     }

@@ -526,10 +526,14 @@ START_TEST(info_between)
     ck_assert_double_eq(number(loop, "redundant"), 1);
     cJSON_Delete(j);
     outcome o = catena("info", source("tests/fuzz/corpus/between.yaml"));
-    ck_assert_msg(strstr(o.out, "\npairs      2 of 3 shapes of links, 2 elements, 2 remembered: 168 bytes a world; room for 2 places in a step: "), "%s", o.out);
-    ck_assert_msg(strstr(o.out, "\nbonds      3 loops, 1 coupling, 2 tendons, 1 spring between links: 11 equations, rank 5 at the start; "
-                                "follow from others: 1 of loops[0] x, 4 of loops[2], 1 of couplings[0]\n"),
-                  "%s", o.out);
+    ck_assert_msg(
+        strstr(o.out,
+               "\npairs      2 of 3 shapes of links, 2 elements, 2 remembered: 168 bytes a world; room for 2 places in a step: "),
+        "%s", o.out);
+    ck_assert_msg(
+        strstr(o.out, "\nbonds      3 loops, 1 coupling, 2 tendons, 1 spring between links: 11 equations, rank 5 at the start; "
+                      "follow from others: 1 of loops[0] x, 4 of loops[2], 1 of couplings[0]\n"),
+        "%s", o.out);
     outcome_free(&o);
     o = catena("check", source("tests/fuzz/corpus/between.yaml"));
     ck_assert_msg(strstr(o.err, "couplings[0]: contradicts those before it"), "%s", o.err);

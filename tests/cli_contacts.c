@@ -211,11 +211,13 @@ START_TEST(links)
     EXPECT(0, "contacts      4 of 16 points touch the ground", "run", "stack.yaml");
     // statistics of what acts between links
     double *const meeting = numbers("a.h5", "stats/meeting", &count), *const island = numbers("a.h5", "stats/island", NULL),
-                  *const joined = numbers("a.h5", "stats/joined", NULL), *const iterations = numbers("a.h5", "stats/iterations", NULL);
+                  *const joined = numbers("a.h5", "stats/joined", NULL),
+                  *const iterations = numbers("a.h5", "stats/iterations", NULL);
     ck_assert_uint_eq(count, 21);
     ck_assert(meeting[20] == 1 && island[20] == 12 && joined[1] == iterations[1] && joined[1] > 0);
     free(meeting), free(island), free(joined), free(iterations);
-    EXPECT(0, "between       1 pair near, 1 presses at 8 places; 1 island, the largest of 12 degrees of freedom\n", "run", "stack.yaml");
+    EXPECT(0, "between       1 pair near, 1 presses at 8 places; 1 island, the largest of 12 degrees of freedom\n", "run",
+           "stack.yaml");
     EXPECT(0, "\"islands\":\t1,", "run", "stack.yaml", "--json");
     EXPECT(0, "", "run", "scene.yaml", "-q", "--steps", "3", "--out", "scene.h5");
     ck_assert(has_dataset("scene.h5", "stats/depth") && !has_dataset("scene.h5", "stats/meeting"));

@@ -15,31 +15,32 @@
 enum { WORLDS = 7, STEPS = 40 };
 
 /// Boxes and balls that fall on each other, and a linkage of capsules that closes and is hit by one of them.
-static const char heap[] = "catena: 1\n"
-                           "contact: {between: all, friction: 0.5, depth: 0.001}\n"
-                           "ground: {height: 0}\n"
-                           "links:\n"
-                           "  - {name: a, joint: {type: free}, mass: 1, shapes: [{type: box, size: [0.2, 0.15, 0.1]}]}\n"
-                           "  - {name: b, joint: {type: free}, mass: 0.5, shapes: [{type: box, size: [0.12, 0.12, 0.12]}]}\n"
-                           "  - {name: c, joint: {type: free}, mass: 0.3, shapes: [{type: sphere, radius: 0.06}]}\n"
-                           "  - {name: d, joint: {type: free}, mass: 0.3, shapes: [{type: capsule, radius: 0.04, from: [-0.08, "
-                           "0, 0], to: [0.08, 0, 0]}]}\n"
-                           "  - {name: p, position: [0.5, 0, 0.4], joint: {type: revolute, axis: [0, 1, 0]}, mass: 0.4, shapes: "
-                           "[{type: capsule, radius: 0.02, from: [0, 0, 0], to: [0.3, 0, 0]}]}\n"
-                           "  - {name: r, parent: p, position: [0.3, 0, 0], joint: {type: revolute, axis: [0, 1, 0]}, mass: 0.4, "
-                           "shapes: [{type: capsule, radius: 0.02, from: [0, 0, 0], to: [0.3, 0, 0]}]}\n"
-                           "loops:\n"
-                           "  - {type: distance, a: r, b: world, at_a: [0.3, 0, 0], at_b: [1.1, 0, 0.5]}\n"
-                           "springs:\n"
-                           "  - {link: c, point: [0, 0, 0], b: d, b_point: [0, 0, 0], stiffness: 5, rest: 0.1, damping: 0.1}\n"
-                           "tendons:\n"
-                           "  - {name: cord, path: [{link: world, at: [0, 0, 1]}, {link: c}, {link: r, at: [0.1, 0, 0]}, {pulley: 2}, "
-                           "{link: a}, {link: world}], stiffness: 8, rest: [0, 1.2], damping: 0.2, range: [0, 2]}\n"
-                           "motors:\n"
-                           "  - {tendon: cord, type: position, kp: 2, kd: 0.1, target: 1, effort: 0.5}\n"
-                           "state: {q: [0, 0, 0.06, 1, 0, 0, 0,  0.02, 0.01, 0.2, 0.99, 0.1, 0.05, 0,  0.03, 0, 0.36, 1, 0, 0, "
-                           "0,  0, 0.02, 0.5, 0.9, 0, 0.2, 0.3,  0.2, -0.3]}\n"
-                           "integrator: {method: collocation, order: 2, dt: 0.01}\n";
+static const char heap[] =
+    "catena: 1\n"
+    "contact: {between: all, friction: 0.5, depth: 0.001}\n"
+    "ground: {height: 0}\n"
+    "links:\n"
+    "  - {name: a, joint: {type: free}, mass: 1, shapes: [{type: box, size: [0.2, 0.15, 0.1]}]}\n"
+    "  - {name: b, joint: {type: free}, mass: 0.5, shapes: [{type: box, size: [0.12, 0.12, 0.12]}]}\n"
+    "  - {name: c, joint: {type: free}, mass: 0.3, shapes: [{type: sphere, radius: 0.06}]}\n"
+    "  - {name: d, joint: {type: free}, mass: 0.3, shapes: [{type: capsule, radius: 0.04, from: [-0.08, "
+    "0, 0], to: [0.08, 0, 0]}]}\n"
+    "  - {name: p, position: [0.5, 0, 0.4], joint: {type: revolute, axis: [0, 1, 0]}, mass: 0.4, shapes: "
+    "[{type: capsule, radius: 0.02, from: [0, 0, 0], to: [0.3, 0, 0]}]}\n"
+    "  - {name: r, parent: p, position: [0.3, 0, 0], joint: {type: revolute, axis: [0, 1, 0]}, mass: 0.4, "
+    "shapes: [{type: capsule, radius: 0.02, from: [0, 0, 0], to: [0.3, 0, 0]}]}\n"
+    "loops:\n"
+    "  - {type: distance, a: r, b: world, at_a: [0.3, 0, 0], at_b: [1.1, 0, 0.5]}\n"
+    "springs:\n"
+    "  - {link: c, point: [0, 0, 0], b: d, b_point: [0, 0, 0], stiffness: 5, rest: 0.1, damping: 0.1}\n"
+    "tendons:\n"
+    "  - {name: cord, path: [{link: world, at: [0, 0, 1]}, {link: c}, {link: r, at: [0.1, 0, 0]}, {pulley: 2}, "
+    "{link: a}, {link: world}], stiffness: 8, rest: [0, 1.2], damping: 0.2, range: [0, 2]}\n"
+    "motors:\n"
+    "  - {tendon: cord, type: position, kp: 2, kd: 0.1, target: 1, effort: 0.5}\n"
+    "state: {q: [0, 0, 0.06, 1, 0, 0, 0,  0.02, 0.01, 0.2, 0.99, 0.1, 0.05, 0,  0.03, 0, 0.36, 1, 0, 0, "
+    "0,  0, 0.02, 0.5, 0.9, 0, 0.2, 0.3,  0.2, -0.3]}\n"
+    "integrator: {method: collocation, order: 2, dt: 0.01}\n";
 
 /// Boxes of one size that stand on each other: with edges that lie side by side, elements come and go.
 static const char tower[] =
@@ -158,7 +159,8 @@ START_TEST(loops_come_among_bodies)
     for (int k = 0; k < m->nbond; k++) {
         const int a = m->body_nodes[m->bonds[k].a], b = m->body_nodes[m->bonds[k].b], node = m->bond_nodes[k];
         ck_assert(m->matrix_nodes[node].equations && m->matrix_nodes[node].width == 1);
-        ck_assert_msg(node > (a < b ? a : b) && node < (a < b ? b : a), "rod %d is node %d, its knots are %d and %d", k, node, a, b);
+        ck_assert_msg(node > (a < b ? a : b) && node < (a < b ? b : a), "rod %d is node %d, its knots are %d and %d", k, node, a,
+                      b);
     }
     ctn_model_free(m);
 }
@@ -430,11 +432,14 @@ END_TEST
 /// What statistics tell: pairs that press, and what is joined, not by way of the world.
 START_TEST(statistics)
 {
-#define BALL(name, x) "  - {name: " name ", position: [" x ", 0, 0], joint: free, density: 1000, shapes: [{type: sphere, radius: 0.1}]}\n"
-    ctn_model *const m = model_of("catena: 1\ngravity: [0, 0, 0]\ncontact: {between: links, depth: 0.01}\nlinks:\n" BALL("a", "0") BALL("b", "0.199")
-                                  BALL("c", "1") BALL("d", "2") BALL("e", "3") BALL("f", "4")
-                                  "springs: [{link: c, b: d, stiffness: 10, rest: 1}]\ntendons: [{path: [{link: f}, {link: world}, {link: d}], damping: 1}]\n"
-                                  "loops: [{type: point, a: e, b: world, at: [0.1, 0, 0]}, {type: point, a: a, b: world, at: [0, 0.1, 0]}]\n");
+#define BALL(name, x)                                                                                                            \
+    "  - {name: " name ", position: [" x ", 0, 0], joint: free, density: 1000, shapes: [{type: sphere, radius: 0.1}]}\n"
+    static const char text[] = "catena: 1\ngravity: [0, 0, 0]\ncontact: {between: links, depth: 0.01}\nlinks:\n" BALL("a", "0")
+        BALL("b", "0.199") BALL("c", "1") BALL("d", "2") BALL("e", "3") BALL("f", "4")
+        "springs: [{link: c, b: d, stiffness: 10, rest: 1}]\n"
+        "tendons: [{path: [{link: f}, {link: world}, {link: d}], damping: 1}]\n"
+        "loops: [{type: point, a: e, b: world, at: [0.1, 0, 0]}, {type: point, a: a, b: world, at: [0, 0.1, 0]}]\n";
+    ctn_model *const m = model_of(text);
     ctn_batch_config cfg = config_of("scalar", 1, 1);
     ctn_batch *const b = batch_with(m, &cfg);
     ctn_step_stats s;
@@ -454,11 +459,15 @@ START_TEST(capacity)
     enum { BOXES = 3 };
     for (int room = 4; room <= 40; room += 36) {
         char text[2000], report[512];
-        int at = snprintf(text, sizeof text, "catena: 1\ncontact: {between: links, depth: 0.001, capacity: %d}\nlinks:\n  - {name: floor, shapes: "
-                                             "[{type: box, size: [2, 2, 0.2], center: [0, 0, -0.1]}]}\n", room);
+        int at = snprintf(text, sizeof text,
+                          "catena: 1\ncontact: {between: links, depth: 0.001, capacity: %d}\nlinks:\n  - {name: floor, shapes: "
+                          "[{type: box, size: [2, 2, 0.2], center: [0, 0, -0.1]}]}\n",
+                          room);
         for (int k = 0; k < BOXES; k++)
-            at += snprintf(text + at, sizeof text - (size_t)at, "  - {name: b%d, position: [0, 0, %g], joint: free, density: 500, shapes: "
-                                                                "[{type: box, size: [0.1, 0.1, 0.1]}]}\n", k, 0.052 + 0.11 * k);
+            at += snprintf(text + at, sizeof text - (size_t)at,
+                           "  - {name: b%d, position: [0, 0, %g], joint: free, density: 500, shapes: "
+                           "[{type: box, size: [0.1, 0.1, 0.1]}]}\n",
+                           k, 0.052 + 0.11 * k);
         ctn_model *const m = model_of(text);
         ctn_batch_config cfg = config_of("scalar", 1, 1);
         ctn_batch *const b = batch_with(m, &cfg);
@@ -469,7 +478,8 @@ START_TEST(capacity)
         ck_assert_int_eq(s.frozen, room == 4 ? CTN_FREEZE_CAPACITY : CTN_RUNNING);
         if (s.frozen) {
             ctn_freeze_report(m, &cfg, &s, report, sizeof report);
-            ck_assert_msg(strstr(report, "more places than there is room for") && strstr(report, "a larger capacity"), "%s", report);
+            ck_assert_msg(strstr(report, "more places than there is room for") && strstr(report, "a larger capacity"), "%s",
+                          report);
         } else ck_assert(s.places >= 4 * BOXES && s.places <= room && s.islands == 1 && s.island == 6 * BOXES);
         ctn_batch_free(b), ctn_model_free(m);
     }
@@ -480,11 +490,13 @@ END_TEST
 /// that are told are theirs, too.
 START_TEST(scales_of_worlds)
 {
-    static const char text[] = "catena: 1\ncontact: {between: links, friction: %g, depth: %g, relaxation: 0.01}\nlinks:\n"
-                               "  - {name: plate, euler: [0, 25 deg, 0], shapes: [{type: box, size: [4, 2, 0.2], center: [0, 0, -0.1], contact: {rounding: 0.02}}]}\n"
-                               "  - {name: box, position: [0, 0, 0.056], euler: [0, 25 deg, 10 deg], joint: free, density: 500, shapes: "
-                               "[{type: box, size: [0.2, 0.15, 0.1], contact: {rounding: 0.02}}]}\n"
-                               "sensors: [{name: f, type: contact_force, link: box}]\n";
+    static const char text[] =
+        "catena: 1\ncontact: {between: links, friction: %g, depth: %g, relaxation: 0.01}\nlinks:\n"
+        "  - {name: plate, euler: [0, 25 deg, 0], shapes: [{type: box, size: [4, 2, 0.2], center: [0, 0, -0.1], contact: "
+        "{rounding: 0.02}}]}\n"
+        "  - {name: box, position: [0, 0, 0.056], euler: [0, 25 deg, 10 deg], joint: free, density: 500, shapes: "
+        "[{type: box, size: [0.2, 0.15, 0.1], contact: {rounding: 0.02}}]}\n"
+        "sensors: [{name: f, type: contact_force, link: box}]\n";
     enum { NQ = 7, NV = 6 };
     static const double friction[] = {0.25, 0.5, 0.125}, depth[] = {0.001, 0.001, 0.004};  // times 1 and 1, 2 and 1, 1/2 and 4
     const ctn_parameter list[] = {{CTN_PAIR_FRICTION_SCALE, 0}, {CTN_PAIR_DEPTH_SCALE, 0}};
@@ -513,9 +525,11 @@ START_TEST(scales_of_worlds)
         double x[NQ], y[NV];
         ck_assert_int_eq(ctn_batch_step(c, 40, NULL, &err), CTN_OK);
         ctn_batch_state(c, x, y);
-        for (int k = 0; k < NQ; k++) ck_assert_msg(fabs(q[w * NQ + k] - x[k]) < 1e-7, "world %d: q %d off by %g", w, k, q[w * NQ + k] - x[k]);
+        for (int k = 0; k < NQ; k++)
+            ck_assert_msg(fabs(q[w * NQ + k] - x[k]) < 1e-7, "world %d: q %d off by %g", w, k, q[w * NQ + k] - x[k]);
         for (int i = 0; i < 3; i++)
-            ck_assert_msg(count > 0 && fabs(told[w][i] - felt[3 * w + i]) < 1e-9, "world %d: told %g, felt %g", w, told[w][i], felt[3 * w + i]);
+            ck_assert_msg(count > 0 && fabs(told[w][i] - felt[3 * w + i]) < 1e-9, "world %d: told %g, felt %g", w, told[w][i],
+                          felt[3 * w + i]);
         ctn_batch_free(c), ctn_model_free(as);
     }
     ck_assert_msg(fabs(v[0] - v[NV]) > 0.1 && fabs(v[0] - v[2 * NV]) > 0.1, "slide at %g, %g and %g m/s", v[0], v[NV], v[2 * NV]);

@@ -390,10 +390,13 @@ END_TEST
 START_TEST(second_derivatives)
 {
     static const char *const text =
-        "catena: 1\nlinks:\n  - {name: a, joint: {type: revolute, axis: [0, 1, 0]}, mass: 1, com: [0, 0, -0.5], inertia: [0.1, 0.1, "
-        "0.01, 0, 0, 0]}\n  - {name: b, parent: a, position: [0, 0, -1], joint: {type: revolute, axis: [0, 1, 0]}, mass: 1, com: [0, "
+        "catena: 1\nlinks:\n  - {name: a, joint: {type: revolute, axis: [0, 1, 0]}, mass: 1, com: [0, 0, -0.5], inertia: [0.1, "
+        "0.1, "
+        "0.01, 0, 0, 0]}\n  - {name: b, parent: a, position: [0, 0, -1], joint: {type: revolute, axis: [0, 1, 0]}, mass: 1, com: "
+        "[0, "
         "0, -0.5], inertia: [0.1, 0.1, 0.01, 0, 0, 0]}\nmotors: [{joint: a, type: torque}, {joint: b, type: torque}]\n"
-        "integrator: {method: semi-implicit, dt: 0.02}\nduration: 1\noptimize: {iterations: 200, method: %s, cost: [{term: place, "
+        "integrator: {method: semi-implicit, dt: 0.02}\nduration: 1\noptimize: {iterations: 200, method: %s, cost: [{term: "
+        "place, "
         "link: b, point: [0, 0, -1], target: [{sinusoid: {mean: 0.5, amplitude: 1, frequency: 1}}, 0, -1], weight: 20}, {term: "
         "velocity, weight: 0.01}, {term: control, weight: 0.01}], mpc: {horizon: 0.5, iterations: 1}}\n";
     char of[2][1500];
@@ -421,7 +424,8 @@ START_TEST(second_derivatives)
         ck_assert_int_eq(plant_step(scene_plant_of(by), x, u, next, &good, &err), CTN_OK);
         memcpy(x, next, sizeof x);
     }
-    ck_assert_msg(beyond[1] < 0.2 * beyond[0] && beyond[1] > -1e-6, "beyond the best plans by %g, by ilqr %g", beyond[1], beyond[0]);
+    ck_assert_msg(beyond[1] < 0.2 * beyond[0] && beyond[1] > -1e-6, "beyond the best plans by %g, by ilqr %g", beyond[1],
+                  beyond[0]);
     scene_plant_close(by);
     for (int k = 0; k < 3; k++) mpc_close(m[k]), ctn_model_free(model[k]), ctn_scene_free(scene[k]);
 }

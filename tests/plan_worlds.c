@@ -269,8 +269,9 @@ static const char *const controlled[] = {
                                  "    - {term: velocity, weight: 0.02, end: 1}\n    - {term: control, weight: 0.02, target: 0}\n"
                                  "  mpc: {horizon: 0.3, iterations: 2, starts: {within: 0.3, slower: 2}}\n"
                                  "integrator: {method: semi-implicit, dt: 0.02}\nduration: 1\n",
-    CHAIN TORQUES("") "optimize:\n  method: ddp\n  alphas: 4\n  iterations: 8\n  limits: [{term: velocity, within: [-1, 1]}]\n"
-                      COSTS "  mpc: {horizon: 0.3, iterations: 2}\nintegrator: {method: semi-implicit, dt: 0.02}\nduration: 1\n",
+    CHAIN TORQUES(
+        "") "optimize:\n  method: ddp\n  alphas: 4\n  iterations: 8\n  limits: [{term: velocity, within: [-1, 1]}]\n" COSTS
+            "  mpc: {horizon: 0.3, iterations: 2}\nintegrator: {method: semi-implicit, dt: 0.02}\nduration: 1\n",
 };
 enum { CONTROLLED = sizeof controlled / sizeof *controlled, SOME = 6, KNOTS = 25 };
 

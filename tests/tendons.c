@@ -59,8 +59,8 @@ static const double lengths[3] = {0.7899703226164783, 0.662076845695633, 0.61189
 static const double arms[3][2] = {{0.1126555509043449, 0.0881927534650528},
                                   {-0.3131653290428448, -0.0118155139746807},
                                   {0.2340083132887938, 0.2091693020448188}};
-static const double accelerations[8] = {73.18762090541107,   -369.93664419312336, -0.43837464100813334, -3.2241963371377463,
-                                        -8.19695581660014,   57.29945675564596,   -56.47687034220619,   -42.46844311236364};
+static const double accelerations[8] = {73.18762090541107, -369.93664419312336, -0.43837464100813334, -3.2241963371377463,
+                                        -8.19695581660014, 57.29945675564596,   -56.47687034220619,   -42.46844311236364};
 
 /// Lengths at rest that nothing is said of are those at the start.
 START_TEST(lengths_and_arms)
@@ -89,7 +89,8 @@ START_TEST(accelerates_as_mujoco)
 {
     ctn_model *const m = model_of_mjcf(ARM("springlength='0.5'", "springlength='0.2 0.6'", "0.3 -0.5"));
     ck_assert(m->nmotor == 2 && m->motors[0].tendon == 3 && m->motors[1].tendon == 1 && m->motors[0].gear == 3);
-    ck_assert(m->bonds[1].rest[0] == 0.2 && m->bonds[1].rest[1] == 0.6 && m->bonds[1].points == 4 && m->bond_points[5].share == 0);
+    ck_assert(m->bonds[1].rest[0] == 0.2 && m->bonds[1].rest[1] == 0.6 && m->bonds[1].points == 4 &&
+              m->bond_points[5].share == 0);
     double a[2][8], q[9], v[8], v0[8];
     for (int k = 0; k < 2; k++) {
         const double h = k ? 1e-5 : 2e-5;
@@ -109,15 +110,18 @@ END_TEST
 
 // ---- in closed form
 
-#define WEIGHT(z) "catena: 1\nlinks: [{name: a, position: [0, 0, " z "], joint: {type: prismatic, axis: [0, 0, 1]}, mass: 2, inertia: [0, 0, 0, 0, 0, 0]}]\n"
+#define WEIGHT(z)                                                                                                                \
+    "catena: 1\nlinks: [{name: a, position: [0, 0, " z                                                                           \
+    "], joint: {type: prismatic, axis: [0, 0, 1]}, mass: 2, inertia: [0, 0, 0, 0, 0, 0]}]\n"
 
 /// On a block and tackle: two branches that go down to the weight and back, each counted by a third. It hangs where 4/3 of the force
 /// carry it.
 START_TEST(hangs_on_pulleys)
 {
-    ctn_model *const m = model_of(WEIGHT("-1") "tendons: [{path: [{link: world}, {link: a}, {link: world}, {pulley: 3}, {link: world}, {link: a}, "
-                                               "{link: world}, {pulley: 1.5}, {link: world, at: [1, 0, 0]}, {link: world}], stiffness: 300, damping: 30, "
-                                               "rest: 2}]\n");
+    ctn_model *const m = model_of(
+        WEIGHT("-1") "tendons: [{path: [{link: world}, {link: a}, {link: world}, {pulley: 3}, {link: world}, {link: a}, "
+                     "{link: world}, {pulley: 1.5}, {link: world, at: [1, 0, 0]}, {link: world}], stiffness: 300, damping: 30, "
+                     "rest: 2}]\n");
     // l = 2 z + 2 z / 3 + 1 / 1.5 with z below
     const double s = 2 + 2. / 3, force = 2 * 9.81 / s, z = (2 + force / 300 - 1 / 1.5) / s;
     double q[1], v[1];
@@ -131,8 +135,9 @@ END_TEST
 /// A cord that is slack lets a weight fall as it does without, and holds it once it is taut; it never pushes.
 START_TEST(slack_cords_do_nothing)
 {
-    ctn_model *const with = model_of(WEIGHT("-1") "tendons: [{path: [{link: world}, {link: a}], stiffness: 1e4, damping: 0, rest: [0, 1.2]}]\n"),
-                    *const without = model_of(WEIGHT("-1"));
+    ctn_model *const with = model_of(WEIGHT(
+                         "-1") "tendons: [{path: [{link: world}, {link: a}], stiffness: 1e4, damping: 0, rest: [0, 1.2]}]\n"),
+                     *const without = model_of(WEIGHT("-1"));
     ctn_batch *const held = start(with, 0.005), *const free_ = start(without, 0.005);
     double q[1], v[1], x[1], w[1], lowest = 0, energy = 0;
     for (int k = 0; k < 400; k++) {
@@ -154,13 +159,16 @@ END_TEST
 /// close as steps get smaller.
 START_TEST(motors_pull)
 {
-    static const char *const motors[] = {"{tendon: t, type: torque, target: -15, gear: 2}",
-                                         "{tendon: t, type: position, kp: 800, kd: 40, target: {table: {times: [0, 0.3], values: [1, 0.8]}}}"};
+    static const char *const motors[] = {
+        "{tendon: t, type: torque, target: -15, gear: 2}",
+        "{tendon: t, type: position, kp: 800, kd: 40, target: {table: {times: [0, 0.3], values: [1, 0.8]}}}"};
     for (int k = 0; k < 2; k++) {
         double lost[2], q[1], v[1];
         char text[1024];
-        snprintf(text, sizeof text, WEIGHT("-1") "tendons: [{name: t, path: [{link: world, at: [0.5, 0, 0]}, {link: a}, {link: world}]}]\nmotors: [%s]\n",
-                 motors[k]);
+        snprintf(
+            text, sizeof text,
+            WEIGHT("-1") "tendons: [{name: t, path: [{link: world, at: [0.5, 0, 0]}, {link: a}, {link: world}]}]\nmotors: [%s]\n",
+            motors[k]);
         ctn_model *const m = model_of(text);
         for (int half = 0; half < 2; half++) {
             ctn_batch *const batch = start(m, half ? 0.001 : 0.002);

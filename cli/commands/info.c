@@ -73,8 +73,8 @@ static void print_motors(const setup *s, bool all)
 {
     const ctn_scene *const sc = s->scene;
     if (!sc->nmotor) return;
-    printf("\n%5s  %-20s %3s  %-8s %11s %11s %11s %11s %11s %9s %9s\n", "motor", "joint, link, tendon", "dof", "type", "target", "kp",
-           "kd", "ki", "effort", "speed", "gear");
+    printf("\n%5s  %-20s %3s  %-8s %11s %11s %11s %11s %11s %9s %9s\n", "motor", "joint, link, tendon", "dof", "type", "target",
+           "kp", "kd", "ki", "effort", "speed", "gear");
     for (int i = 0; i < sc->nmotor; i++) {
         if (!all && sc->nmotor > ROWS && i == ROWS / 2) {
             printf("  ... %d more motors (--all prints them)\n", sc->nmotor - ROWS);
@@ -87,8 +87,8 @@ static void print_motors(const setup *s, bool all)
         else if (a->told == 1) snprintf(dof, sizeof dof, "%d", a->dof);
         if (a->told == 1) snprintf(target, sizeof target, "%.5g", x[0]);
         else snprintf(target, sizeof target, "%.3g,%.3g,%.3g", x[0], x[1], x[2]);
-        printf("%5d  %-20s %3s  %-8s %11s %11.5g %11.5g %11.5g %11.5g %9.4g %9.4g\n", i, motor_place(sc, a),
-               dof, motor_type_name(a->type), target, a->kp, s->model->motors[i].kd, a->ki, a->effort, a->speed, a->gear);
+        printf("%5d  %-20s %3s  %-8s %11s %11.5g %11.5g %11.5g %11.5g %9.4g %9.4g\n", i, motor_place(sc, a), dof,
+               motor_type_name(a->type), target, a->kp, s->model->motors[i].kd, a->ki, a->effort, a->speed, a->gear);
     }
 }
 

@@ -65,11 +65,12 @@ static void print_between(const run *r, const ctn_step_stats *sum)
     int lengths = 0;
     if (!m->npair && !m->nbond) return;
     for (int k = 0; k < m->nbond; k++) lengths += !m->bonds[k].rows;
-    printf("between       %d pair%s near, %d press%s at %d place%s; %d island%s, the largest of %d degree%s of freedom\n", sum->near, plural(sum->near),
-           sum->meeting, sum->meeting == 1 ? "es" : "", sum->places, plural(sum->places), sum->islands, plural(sum->islands), sum->island,
-           plural(sum->island));
-    printf("algebra       %ld of %ld iteration%s in joint space, others sweep; %d equation%s, %d length%s of springs and tendons\n", sum->joined,
-           sum->iterations, plural(sum->iterations), m->nrow, plural(m->nrow), lengths, plural(lengths));
+    printf("between       %d pair%s near, %d press%s at %d place%s; %d island%s, the largest of %d degree%s of freedom\n",
+           sum->near, plural(sum->near), sum->meeting, sum->meeting == 1 ? "es" : "", sum->places, plural(sum->places),
+           sum->islands, plural(sum->islands), sum->island, plural(sum->island));
+    printf(
+        "algebra       %ld of %ld iteration%s in joint space, others sweep; %d equation%s, %d length%s of springs and tendons\n",
+        sum->joined, sum->iterations, plural(sum->iterations), m->nrow, plural(m->nrow), lengths, plural(lengths));
 }
 
 static void print_touches(const run *r)

@@ -435,9 +435,15 @@ static ctn_status check_contact(const ctn_model *m, const ctn_batch_config *cfg,
 
 const char *config_between(const ctn_model *m)
 {
-    static const char *const words[] = {[BOND_POINT] = "`loops`",    [BOND_HINGE] = "`loops`",          [BOND_WELD] = "`loops`",
-                                        [BOND_SLIDER] = "`loops`",   [BOND_DISTANCE] = "`loops`",       [BOND_COUPLING] = "`couplings`",
-                                        [BOND_SPRING] = "`springs` between links", [BOND_TENDON] = "`tendons`", [BOND_PATH] = "`tendons`"};
+    static const char *const words[] = {[BOND_POINT] = "`loops`",
+                                        [BOND_HINGE] = "`loops`",
+                                        [BOND_WELD] = "`loops`",
+                                        [BOND_SLIDER] = "`loops`",
+                                        [BOND_DISTANCE] = "`loops`",
+                                        [BOND_COUPLING] = "`couplings`",
+                                        [BOND_SPRING] = "`springs` between links",
+                                        [BOND_TENDON] = "`tendons`",
+                                        [BOND_PATH] = "`tendons`"};
     return m->npair ? "links that touch each other" : m->nbond ? words[m->bonds[0].kind] : NULL;
 }
 
@@ -457,7 +463,8 @@ static ctn_status check_between(const ctn_model *m, const ctn_batch_config *cfg,
     for (const model_sensor *s = m->sensors; s < m->sensors + m->nsensor; s++) {
         const char *const word = sensor_types[s->about.type].name;
         if (s->needs & (SENSOR_ACCELERATIONS | SENSOR_REACTIONS))
-            return fail(err, CTN_BAD_CONFIG, "sensors: %s goes by forward dynamics, which know nothing of %s; take it out", word, what);
+            return fail(err, CTN_BAD_CONFIG, "sensors: %s goes by forward dynamics, which know nothing of %s; take it out", word,
+                        what);
     }
     return CTN_OK;
 }

@@ -18,8 +18,7 @@
 #endif
 
 /// C [a][c] += s A [a][b] B [b][c].
-MATRIX_FN void matrix_multiply(int a, int b, int c, double s, const double *ALONE A, const double *ALONE B,
-                                   double *ALONE C)
+MATRIX_FN void matrix_multiply(int a, int b, int c, double s, const double *ALONE A, const double *ALONE B, double *ALONE C)
 {
     for (int i = 0; i < a; i++)
         for (int k = 0; k < b; k++) {

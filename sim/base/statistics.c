@@ -30,7 +30,8 @@ static const char *remedy(const ctn_batch_config *cfg, const ctn_step_stats *s)
     if (s->frozen == CTN_FREEZE_NOT_CONVERGED && s->frozen_dof < 0) return "give what moves a mass, or its joint armature";
     if (s->frozen == CTN_FREEZE_WORK)
         return cfg->solver == CTN_NEWTON ? "try a smaller dt, or fewer max_halvings" : "try the solver newton, or a smaller dt";
-    if (s->frozen == CTN_FREEZE_CAPACITY) return "give `contact` a larger capacity, or exclude links that need not touch each other";
+    if (s->frozen == CTN_FREEZE_CAPACITY)
+        return "give `contact` a larger capacity, or exclude links that need not touch each other";
     const bool holds = cfg->method == CTN_RADAU || cfg->method == CTN_ALPHA;  // any stiffness, with parts of any size
     if (s->frozen == CTN_FREEZE_PARTS)
         return holds ? "try a shorter interval, or a larger tolerance" : "try radau, or a shorter interval";

@@ -85,8 +85,8 @@ static pair_scales scales_of(const ctn_batch *batch, int world)
 }
 
 /// Slot `slot` of pair k, with links at R [nlink][9] and p [nlink][3].
-static ctn_link_touch remembered_touch(const ctn_model *m, int k, int slot, const remembered_between *S, pair_scales scales, const double *R,
-                                       const double *p)
+static ctn_link_touch remembered_touch(const ctn_model *m, int k, int slot, const remembered_between *S, pair_scales scales,
+                                       const double *R, const double *p)
 {
     const touch_pair *const c = &m->touch_pairs[k];
     const touch_shape *const a = &m->touch_shapes[c->a], *const b = &m->touch_shapes[c->b];

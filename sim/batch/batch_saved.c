@@ -45,8 +45,8 @@ static uint64_t hash_between(uint64_t h, const ctn_model *m)
     }
     for (int k = 0; k < m->nbond; k++) {
         const model_bond *const b = &m->bonds[k];
-        const double n[] = {b->kind,    b->number,     b->a,   b->b,    b->length,   b->stiffness, b->damping,
-                            b->compliance, b->row, b->rows, b->follower, b->leader,    b->joints, b->points, b->rest[0], b->rest[1]};
+        const double n[] = {b->kind, b->number, b->a,        b->b,      b->length, b->stiffness, b->damping, b->compliance,
+                            b->row,  b->rows,   b->follower, b->leader, b->joints, b->points,    b->rest[0], b->rest[1]};
         h = hash_numbers(h, n, sizeof n / sizeof *n);
         h = hash_numbers(hash_numbers(hash_numbers(h, b->at_a, 3), b->at_b, 3), b->axes_a, 9);
         h = hash_numbers(hash_numbers(hash_numbers(h, b->axes_b, 9), b->poly, 5), b->range, 2);

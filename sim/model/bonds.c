@@ -99,9 +99,8 @@ static double usual_length(const ctn_model *m, const model_bond *o)
 
 static int rows_of(bond_kind kind)
 {
-    static const int rows[] = {[BOND_POINT] = 3,    [BOND_HINGE] = 5,    [BOND_WELD] = 6,   [BOND_SLIDER] = 5,
-                               [BOND_DISTANCE] = 1, [BOND_COUPLING] = 1, [BOND_SPRING] = 0, [BOND_TENDON] = 0,
-                               [BOND_PATH] = 0};
+    static const int rows[] = {[BOND_POINT] = 3,    [BOND_HINGE] = 5,  [BOND_WELD] = 6,   [BOND_SLIDER] = 5, [BOND_DISTANCE] = 1,
+                               [BOND_COUPLING] = 1, [BOND_SPRING] = 0, [BOND_TENDON] = 0, [BOND_PATH] = 0};
     return rows[kind];
 }
 

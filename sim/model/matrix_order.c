@@ -2,8 +2,8 @@
 /// bonds, each bond as soon as it can be.
 ///
 /// The pivot of an equation is -J H^-1 J' of what has been eliminated before it. It is far from zero once the part of its row J
-/// among those columns is not small, nor made of such parts of the equations before it. That is looked at as things are at the start
-/// of the scene, by Gram and Schmidt, on rows in m: what turns counts by the size of what it turns. Where it turns out too small
+/// among those columns is not small, nor made of such parts of the equations before it. That is looked at as things are at the
+/// start of the scene, by Gram and Schmidt, on rows in m: what turns counts by the size of what it turns. Where it turns out too small
 /// later in a motion, matrix_factor() keeps it from zero. Bonds that are never ready come after all bodies.
 #include "sim/model/between.h"
 
@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define READY 0.1       // of the length of a row: how much of it is to be new
-#define MOST_WORK 3e8   // operations; bonds that are looked at later come last
+#define READY 0.1      // of the length of a row: how much of it is to be new
+#define MOST_WORK 3e8  // operations; bonds that are looked at later come last
 
 typedef struct {
     const ctn_model *m;

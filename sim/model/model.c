@@ -15,7 +15,8 @@ void ctn_model_free(ctn_model *m)
     if (!m) return;
     if (m->by_name) name_table_free(m->by_name);
     free_sensors(m), free_surfaces(m), free_controller_of(m);
-    free(m->touch_numbers), free(m->touch_shapes), free(m->touch_pairs), free(m->bonds), free(m->bond_joints), free(m->bond_points);
+    free(m->touch_numbers), free(m->touch_shapes), free(m->touch_pairs), free(m->bonds), free(m->bond_joints),
+        free(m->bond_points);
     free(m->matrix_nodes), free(m->body_nodes), free(m->body_columns), free(m->bond_nodes);
     free(m->by_name), free(m->bodies), free(m->loads), free(m->motors), free(m->signals), free(m->signal_numbers),
         free(m->frames), free(m->links), free(m->dof_adr), free(m->q0), free(m->v0), free(m->name), free(m->names);

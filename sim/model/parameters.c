@@ -174,7 +174,8 @@ static ctn_status check_parameter(const ctn_model *m, ctn_parameter p, ctn_error
     if (of_motor(p)) return check_motor(m, p, err);
     if (of_ground(p)) return check_ground(m, p, err);
     if (of_pairs(p) && !m->npair)
-        return fail(err, CTN_BAD_CONFIG, "parameters: %s: no links touch each other; write `contact: {between: links}`, or all", name);
+        return fail(err, CTN_BAD_CONFIG, "parameters: %s: no links touch each other; write `contact: {between: links}`, or all",
+                    name);
     const int count = of_force(p) ? m->nforce : m->nspring;
     if (of_load(p) && !count)
         return fail(err, CTN_BAD_CONFIG, "parameters: %s: the model has no %s; give the scene `%s`", name,

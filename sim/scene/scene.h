@@ -396,7 +396,7 @@ typedef struct scene_apart {
 
 /// A point that a tendon goes through, and by how much the way to the next one counts; 0: a branch ends here.
 typedef struct scene_waypoint {
-    int link;  // -1: the world
+    int link;             // -1: the world
     double at[3], share;  // m, link frame
 } scene_waypoint;
 
@@ -436,7 +436,7 @@ typedef struct scene_contact {
     double friction;           // of Coulomb
     double torsional, rolling;  // m, of torsional and rolling friction
     double depth, relaxation;  // m, s; NAN: chosen by sim/model/contact_points.c
-    int capacity;    // places where links touch each other that a world may look at; 0: as many as there is room for
+    int capacity;              // places where links touch each other that a world may look at; 0: as many as there is room for
     int mesh_points;           // of meshes that do not say how many of their corners touch; 0: as many as are needed
     bool published;            // the law is that of [Pan, Manocha 2018], in the place of these
     double D1, D2;             // N/m, kg/m^2, of its energy D1 d^2 + D2 d^2 |u|^2, u the velocity along the ground

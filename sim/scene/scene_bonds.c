@@ -275,7 +275,8 @@ static bool read_waypoint(source *s, const node *n, scene_bond *o, double *share
     double divisor;
     if (!read_keys(s, n, "a point of a path", keys, KEYS, v)) return false;
     if (v[PULLEY]) {
-        if (v[LINK] || v[AT]) return bad_key(s, v[PULLEY], "stands beside a point; it is an entry of its own, between two branches");
+        if (v[LINK] || v[AT])
+            return bad_key(s, v[PULLEY], "stands beside a point; it is an entry of its own, between two branches");
         if (!read_number(s, v[PULLEY], POSITIVE, &divisor)) return false;
         if (o->npoint) o->points[o->npoint - 1].share = 0;
         *share = 1 / divisor;
@@ -321,8 +322,8 @@ static bool read_rest(source *s, const node *n, double rest[2])
         return ok;
     }
     return read_vector(s, n, 2, ANY_SIGN, rest) &&
-           (rest[0] <= rest[1] || bad_value(s, n, "expected a length, or [from, to] between which it is slack, found [%g, %g]",
-                                            rest[0], rest[1]));
+           (rest[0] <= rest[1] ||
+            bad_value(s, n, "expected a length, or [from, to] between which it is slack, found [%g, %g]", rest[0], rest[1]));
 }
 
 static bool read_tendon(source *s, const node *n, scene_bond *o)
@@ -340,8 +341,9 @@ static bool read_tendon(source *s, const node *n, scene_bond *o)
     else if (v[PATH]) ok = read_path(s, v[PATH], o) && ok;
     else if (v[JOINTS]) ok = read_tendon_joints(s, v[JOINTS], o) && ok, o->rest[0] = o->rest[1] = 0;
     else
-        ok = missing_key(s, n, "path", "missing; a tendon goes through the points of a `path`, or is a sum of `joints`, which says how much "
-                                       "longer it is for each rad or m of a joint");
+        ok = missing_key(s, n, "path",
+                         "missing; a tendon goes through the points of a `path`, or is a sum of `joints`, which says how much "
+                         "longer it is for each rad or m of a joint");
     if (v[STIFFNESS]) ok = read_number(s, v[STIFFNESS], NOT_NEGATIVE, &o->stiffness) && ok;
     if (v[DAMPING]) ok = read_number(s, v[DAMPING], NOT_NEGATIVE, &o->damping) && ok;
     if (v[REST]) ok = read_rest(s, v[REST], o->rest) && ok;

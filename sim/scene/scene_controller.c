@@ -98,7 +98,8 @@ static bool add_motors(source *s, const node *entry, scene_controller *to)
     int link;
     if (!read_link_name(s, entry, &link)) return false;
     for (int k = 0; k < before; k++)
-        if (scene->motors[to->motors[k]].link == link && !scene->motors[to->motors[k]].tendon) return bad_value(s, entry, "%s is in the list already", found(entry).text);
+        if (scene->motors[to->motors[k]].link == link && !scene->motors[to->motors[k]].tendon)
+            return bad_value(s, entry, "%s is in the list already", found(entry).text);
     for (int k = 0; k < scene->nmotor; k++)
         if (scene->motors[k].link == link && !scene->motors[k].tendon) to->motors[to->nmotor++] = k;
     return to->nmotor > before || bad_value(s, entry, "the joint of %s has no motor; give it one in `motors`", found(entry).text);

@@ -269,7 +269,9 @@ static bool read_motor(source *s, const node *n, scene_motor *motor)
     else ok = read_type(s, v[MOTOR_KEY_TYPE], &motor->type);
     const bool thrusts = motor->type >= MOTOR_THRUST;
     const node *const tendon = thrusts ? NULL : v[MOTOR_KEY_TENDON];
-    const bool placed = thrusts ? read_thruster(s, n, v, motor) : tendon ? read_pulled(s, tendon, motor) : read_driven(s, n, v, motor);
+    const bool placed = thrusts  ? read_thruster(s, n, v, motor)
+                        : tendon ? read_pulled(s, tendon, motor)
+                                 : read_driven(s, n, v, motor);
     if (!ok || !placed) return false;
     for (int k = 0; k < MOTOR_KEYS; k++)
         if (v[k] && !(types[motor->type].keys & BIT(k)))
@@ -321,7 +323,8 @@ static bool check_driven(source *s, const node *n, int first)
         int k = 0;
         for (const node *motor = n->child; motor; motor = motor->next) nodes[k++] = motor;
         for (int i = 0; i < scene->nmotor; i++)
-            if (scene->motors[i].type < MOTOR_THRUST && !scene->motors[i].tendon) all[count++] = (driven){scene->motors[i].link, scene->motors[i].dof, i};
+            if (scene->motors[i].type < MOTOR_THRUST && !scene->motors[i].tendon)
+                all[count++] = (driven){scene->motors[i].link, scene->motors[i].dof, i};
         if (count) qsort(all, count, sizeof *all, driven_order);
     }
     for (size_t i = 1; i < count && all && nodes; i++)

@@ -76,7 +76,8 @@ static void find_driven(const source *s, sample_of what, bool *driven)
     for (int l = s->first_link; l < scene->nlink && of_contact(what); l++) driven[l - s->first_link] = link_touches(scene, l);
     for (int k = 0; k < scene->nmotor && of_motors(what); k++) {
         const scene_motor *const motor = &scene->motors[k];
-        if (motor->link >= s->first_link && !motor->tendon && motor_has(scene_motor_traits(motor), (ctn_parameter_kind)(what - SAMPLE_PARAMETER)))
+        if (motor->link >= s->first_link && !motor->tendon &&
+            motor_has(scene_motor_traits(motor), (ctn_parameter_kind)(what - SAMPLE_PARAMETER)))
             driven[motor->link - s->first_link] = true;
     }
 }
@@ -204,7 +205,8 @@ static bool read_of_world(source *s, const node *n, sample_of what, scene_spread
     if (of_pairs(what) && s->r->scene->contact.between == BETWEEN_WORLD && !s->r->scene->npair)
         return bad_key(s, n, "no links touch each other; write `contact: {between: links}`, or all");
     for (int l = s->first_link; l < s->r->scene->nlink; l++) touches = touches || link_touches(s->r->scene, l);
-    if (!touches && !of_pairs(what)) return bad_key(s, n, "nothing touches a ground; give the scene a `ground`, and links a sphere, capsule or box");
+    if (!touches && !of_pairs(what))
+        return bad_key(s, n, "nothing touches a ground; give the scene a `ground`, and links a sphere, capsule or box");
     return read_spread(s, n, NO_UNIT, spread) && check_range(s, n, what, &none, spread);
 }
 
@@ -218,9 +220,9 @@ static bool read_section(source *s, const node *n, sample_of what, scene_spread 
 {
     *spread = calloc((size_t)slots(s, what) + 1, sizeof **spread);
     if (!*spread) return out_of_memory(s);
-    return of_axes(what)     ? read_axes(s, n, what, *spread)
+    return of_axes(what)    ? read_axes(s, n, what, *spread)
            : of_world(what) ? read_of_world(s, n, what, *spread)
-                             : read_spreads(s, n, what, *spread);
+                            : read_spreads(s, n, what, *spread);
 }
 
 static bool read_parameters(source *s, const node *n, scene_spread *spread[PARAMETERS])

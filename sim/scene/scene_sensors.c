@@ -69,7 +69,8 @@ static bool read_type(source *s, const node *n, ctn_sensor_type *type)
 static bool has_motor(const ctn_scene *scene, int link, int dof)
 {
     for (int k = 0; k < scene->nmotor; k++)
-        if (scene->motors[k].link == link && scene->motors[k].dof == dof && scene->motors[k].type < MOTOR_THRUST && !scene->motors[k].tendon)
+        if (scene->motors[k].link == link && scene->motors[k].dof == dof && scene->motors[k].type < MOTOR_THRUST &&
+            !scene->motors[k].tendon)
             return true;
     return false;
 }
