@@ -32,6 +32,7 @@ struct scene_plant {
     bool anew;          // the method carries more than q and v from step to step: each knot begins anew
     ctn_tapes *way;     // of a point through all knots, where these go on from what the method remembers; NULL: they do not
     double *from;       // [knots][size] whole states on that way
+    tapes_lead *lead;   // [knots] the steps on it that lead to them
     double *q, *v;      // [knots], or [most]
     const double *u;    // what motors are told in the run in hand
     double *values;     // [parameter_count], as they are
@@ -98,6 +99,7 @@ static ctn_status go_way(scene_plant *s, ctn_error *err)
         size_t size;
         const double *const state = tapes_states(s->way, k * s->hold, &size);
         memcpy(s->from + (size_t)k * size, state, size * sizeof *state);
+        if (k) s->lead[k] = (tapes_lead){tapes_states(s->way, k * s->hold - 1, &size), s->u + (size_t)(k - 1) * (size_t)s->nu};
     }
     return status;
 }
@@ -110,7 +112,7 @@ static ctn_status linearise(void *context, const double *x, const double *u, dou
     s->u = u;
     ctn_status status = s->way ? go_way(s, err) : CTN_OK;
     if (status == CTN_OK)
-        status = s->way ? tapes_run_from(s->all, s->hold, s->from, s->q, s->v, &hooks, err)
+        status = s->way ? tapes_run_from(s->all, s->hold, s->from, s->lead, s->q, s->v, &hooks, err)
                         : ctn_tapes_run(s->all, s->hold, s->q, s->v, NULL, &hooks, err);
     if (status == CTN_OK) status = ctn_tapes_jacobian(s->all, A, B, NULL, err);
     for (int k = 0; k < s->plant.knots && status == CTN_OK; k++)
@@ -240,7 +242,8 @@ static bool open_way(scene_plant *s, const ctn_batch_config *one, ctn_error *err
     if (!s->way) return false;
     tapes_states(s->way, 0, &size);
     s->from = calloc((size_t)s->bare.knots * size + 1, sizeof *s->from);
-    return s->from || (fail(err, CTN_NO_MEMORY, "not enough memory for %d knots", s->bare.knots), false);
+    s->lead = calloc((size_t)s->bare.knots, sizeof *s->lead);
+    return (s->from && s->lead) || (fail(err, CTN_NO_MEMORY, "not enough memory for %d knots", s->bare.knots), false);
 }
 
 scene_plant *scene_plant_open(const ctn_scene *scene, const ctn_model *model, const ctn_batch_config *asked, double duration,
@@ -368,7 +371,7 @@ void scene_plant_close(scene_plant *s)
     ctn_tapes_free(s->one), ctn_tapes_free(s->many), ctn_tapes_free(s->all), ctn_tapes_free(s->way);
     costs_close(s->costs), accelerations_close(s->by), told_last_close(s->told), scene_there_close(s->there);
     pool_free(s->bare.threads);
-    free(s->q), free(s->v), free(s->values), free(s->from);
+    free(s->q), free(s->v), free(s->values), free(s->from), free(s->lead);
     free(s);
 }
 

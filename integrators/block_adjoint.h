@@ -12,6 +12,7 @@
 #include "integrators/pose_pullback.h"
 #include "integrators/velocity_adjoint.h"
 #include "integrators/ladder_adjoint.h"
+#include "integrators/memory_adjoint.h"
 #include "integrators/variational_adjoint.h"
 #include "integrators/explicit_adjoint.h"
 

@@ -277,7 +277,7 @@ static ctn_status run_tapes(ctn_tapes *t, int steps, const double *from, const d
         return fail(err, CTN_BAD_ARGUMENT, "steps: expected 1 to %d, found %d", t->capacity, steps);
     if (tapes_check_begin(t, q, v, begin, err) != CTN_OK) return CTN_BAD_ARGUMENT;
     ctn_batch *const batch = t->batch;
-    t->steps = 0;
+    t->steps = 0, t->lead = NULL;
     for (size_t w = 0; w < worlds_of(t); w++) {
         t->begun[w] = !begin || begin[w];
         if (t->begun[w])
@@ -311,10 +311,12 @@ ctn_status ctn_tapes_run(ctn_tapes *t, int steps, const double *q, const double 
     return run_tapes(t, steps, NULL, q, v, begin, hooks, err);
 }
 
-ctn_status tapes_run_from(ctn_tapes *t, int steps, const double *from, const double *q, const double *v,
+ctn_status tapes_run_from(ctn_tapes *t, int steps, const double *from, const tapes_lead *lead, const double *q, const double *v,
                           const ctn_tapes_hooks *hooks, ctn_error *err)
 {
-    return run_tapes(t, steps, from, q, v, NULL, hooks, err);
+    const ctn_status status = run_tapes(t, steps, from, q, v, NULL, hooks, err);
+    t->lead = lead;
+    return status;
 }
 
 const double *tapes_states(const ctn_tapes *t, int step, size_t *size)

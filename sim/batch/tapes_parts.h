@@ -3,6 +3,7 @@
 #define CATENA_SIM_TAPES_PARTS_H
 
 #include "sim/batch/batch.h"
+#include "sim/batch/tapes_play.h"
 
 #include <catena/tapes.h>
 
@@ -21,6 +22,7 @@ struct ctn_tapes {
     double *begun_v;            // [worlds][nv]
     bool *begun;                // [worlds]
     double *start;              // [worlds] time at which worlds begin, s
+    const tapes_lead *lead;     // [worlds] what has led to where they begin; NULL: nothing, they begin at q and v
     int *lost;                  // [worlds] step, -1: not
     ctn_step_stats *stats;      // [worlds]
     double *g;                  // [worlds][bar], by the state that was come back to

@@ -11,10 +11,17 @@
 ctn_tapes *tapes_create(const ctn_model *model, const ctn_batch_config *cfg, int steps, bool gradients, pool *threads,
                         ctn_error *err);
 
+/// The step that has led to where a world begins: the whole state before it, and what motors were told in it. state NULL: there was
+/// none.
+typedef struct tapes_lead {
+    const double *state, *u;
+} tapes_lead;
+
 /// As ctn_tapes_run of all worlds, which begin at whole states `from` [worlds][size] that tapes of the same model and method have
-/// come to, with all that the method remembers; q and v are theirs. Jacobians are then by q and v, with contact and friction
-/// remembered as they are.
-ctn_status tapes_run_from(ctn_tapes *t, int steps, const double *from, const double *q, const double *v,
+/// come to, with all that the method remembers; q and v are theirs. Jacobians are then by q and v. What is remembered follows these
+/// where methods of one stage have made the steps `lead` [worlds] (integrators/memory_adjoint.h), else velocities alone do, and the
+/// rest is as it is. `lead` lives as long as the run is recorded.
+ctn_status tapes_run_from(ctn_tapes *t, int steps, const double *from, const tapes_lead *lead, const double *q, const double *v,
                           const ctn_tapes_hooks *hooks, ctn_error *err);
 
 /// Whole states [worlds][*size] after `step` steps of the run that tapes with gradients have recorded.

@@ -151,6 +151,11 @@ typedef struct ctn_engine {
     // from q and v as `get` reads them
     void (*adjoint_output)(const lane_model *m, const ctn_batch_config *cfg, void *work, int count, const double *const *state,
                            const double *const *q_bar, const double *const *v_bar, double *const *state_bar);
+    // whether states of the method are told by where bodies are and were a step ago (integrators/memory_adjoint.h); then, after
+    // adjoint_prepare of that step in the way 0: by the q [nv] of the state it led to, and by those that it began at
+    bool (*adjoint_remembers)(const ctn_batch_config *cfg);
+    void (*adjoint_memory)(const lane_model *m, const ctn_batch_config *cfg, void *work, int count,
+                           const double *const *state_bar, double *const *q_bar, double *const *before_bar);
 } ctn_engine;
 
 extern const ctn_engine engine_scalar, engine_scalar_fma, engine_avx2, engine_avx512;
