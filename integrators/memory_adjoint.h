@@ -1,26 +1,47 @@
-/// What the state after a step of one stage remembers, as a function of where bodies are and were a step ago: the coordinates q and
-/// q_before tell all of its velocities, V = (T(q) - T(q_before)) / h and rate = u / h.
+/// What the state after a step remembers, as a function of where bodies are: after a step of one stage, of where they were a step ago,
+/// too, as the coordinates q and q_before tell all of its velocities, V = (T(q) - T(q_before)) / h and rate = u / h.
 ///
-/// Friction by q alone: where a point, or a joint, has begun to stick stays as it is, so that its bristles bend as q moves. What a
-/// step gives back, or takes out, to keep its energy is held, and so are integral terms of motors. (docs/trajectories.md)
+/// Friction goes by q alone: where a point, or a joint, has begun to stick stays as it is, so that its bristles bend as q moves. What
+/// a step gives back, or takes out, to keep its energy is held, and so are integral terms of motors. (docs/trajectories.md)
 #ifndef CATENA_MEMORY_ADJOINT_H
 #define CATENA_MEMORY_ADJOINT_H
 
 #include "dynamics/lane_model.h"
 #include "integrators/ladder_adjoint.h"
+#include "integrators/memory_kind.h"
 
 #include <catena/batch.h>
 
-/// Whether states of the method are of this kind.
-FN bool remembers_places(const ctn_batch_config *cfg)
+/// Of methods of one stage velocities and friction, of several stages friction.
+FN memory_kind memory_of(const ctn_batch_config *cfg)
 {
-    return position_based(cfg->method) && !is_alpha(cfg) && stages_of(cfg) == 1;
+    if (!position_based(cfg->method) || is_alpha(cfg) || carries_old(cfg)) return MEMORY_HELD;
+    return stages_of(cfg) == 1 ? MEMORY_PLACES : MEMORY_FRICTION;
 }
 
-/// After ladder_prepare() of the step from `start` to the state: from the gradient by that those by q and q_before, q_bar and
-/// before_bar [nv]. Frames turn as they did. scratch: overwritten.
-KERNEL void memory_pullback(const lane_model *m, ladder_adjoint *A, const position_state *start, const state_bar *state,
-                            const state_bar *scratch, real *q_bar, real *before_bar)
+/// After ladder_prepare() of the step of several stages that led to the state: from the gradient by that, friction's by q.
+KERNEL void friction_memory_pullback(const lane_model *m, ladder_adjoint *A, const state_bar *state, const state_bar *scratch,
+                                     real *q_bar)
+{
+    stage_adjoint *const more = &A->more;
+    const stages *const W = &more->P.W;
+    const int last = (W->table->stages - 1) * m->nv;
+    for (int k = 0; k < last + m->nv; k++) more->b[k] = rset(0);
+    for (int k = 0; k < m->ncontact; k++) scratch->press[k] = rset(0);  // goes by q and v (position_start_pullback())
+    if (m->ncontact)
+        stage_memory_pullback(m, W, &more->touch, more->at, state->slip, scratch->press, more->b, scratch->q, scratch->slip);
+    for (int i = 0; i < m->nbody && m->rubs; i++) {
+        const lane_body *b = &m->bodies[i];
+        const int j = b->vadr;
+        if (b->flags & BODY_FRICTION)
+            more->b[last + j] = more->b[last + j] + bent_pullback(m, b, bent_by(b, W->in.z, W->in.u + last), state->z[j]);
+    }
+    for (int k = 0; k < m->nv; k++) q_bar[k] = more->b[last + k];
+}
+
+/// The same of a step of one stage from `start`: by q and q_before, q_bar and before_bar [nv]. Frames turn as they did.
+KERNEL void place_memory_pullback(const lane_model *m, ladder_adjoint *A, const position_state *start, const state_bar *state,
+                                  const state_bar *scratch, real *q_bar, real *before_bar)
 {
     position_adjoint *const one = &A->one;
     const solve *const W = &one->W;

@@ -370,7 +370,7 @@ static const struct {
 } remembered[] = {{NULL, 0},  // the scene below, in which fingers begin to touch
                   {FOOT "integrator: {method: collocation, order: 2, dt: 0.01}\nduration: 0.4\n", 3e-4},
                   {ARM "integrator: {method: collocation, order: 2, dt: 0.01}\nduration: 0.4\n", 1e-5},
-                  {FOOT "integrator: {method: radau, stages: 2, dt: 0.01}\nduration: 0.4\n", 0.06},
+                  {FOOT "integrator: {method: radau, stages: 2, dt: 0.01}\nduration: 0.4\n", 0.015},
                   {ARM "integrator: {method: alpha, dt: 0.01}\nduration: 0.4\n", 0.3}};
 enum { REMEMBERED = sizeof remembered / sizeof *remembered };
 

@@ -12,7 +12,8 @@ typedef struct {
     ctn_tapes *tapes;
     double *A, *B, *F;
     double *bars;  // [threads][MOST_LANES][2 nv][bar], gradients of the rows by the state in hand
-    double *read;  // [threads][MOST_LANES][nv][bar], those of the velocities where worlds were led to; NULL: none was led
+    bool led;      // worlds were led to where they begin, and that tells what is remembered: of friction, and maybe of velocities
+    double *read;  // [threads][MOST_LANES][nv][bar], then gradients of velocities there; NULL: these go with q and v
     double *way;   // [threads][2 nv][nv], [nv][2 nv]: the inverse of how these go with places, and as they are
     int *pivot;    // [threads][nv]
 } linearising;
@@ -176,25 +177,26 @@ static void led_rows(const linearising *job, int thread, int b, const int *which
     double *by_q[MOST_LANES], *by_before[MOST_LANES];
     double *const D = job->way + (size_t)thread * 3 * nv * nv, *const read = D + nv * nv;
     bool done[MOST_LANES];
-    read_velocities(job, thread, b, which);
+    if (job->read) read_velocities(job, thread, b, which);
     if (!prepare_leads(job, thread, b, which, done)) return;
     for (size_t r = 0; r < 2 * nv; r++) {
         for (int l = 0; l < lanes; l++) bar[l] = bar_of(job, thread, l, r);
         by_places(job, thread, b, bar, by_q, by_before);
         for (int l = 0; l < count; l++) {
             double *const row = job->A + ((first + (size_t)l) * 2 * nv + r) * 2 * nv;
-            if (t->lost[first + (size_t)l] < 0 && done[l])
-                memcpy(row, by_q[l], nv * sizeof *row), memcpy(row + nv, by_before[l], nv * sizeof *row);
+            if (t->lost[first + (size_t)l] >= 0 || !done[l]) continue;
+            for (size_t j = 0; j < nv && !job->read; j++) row[j] += by_q[l][j];
+            if (job->read) memcpy(row, by_q[l], nv * sizeof *row), memcpy(row + nv, by_before[l], nv * sizeof *row);
         }
     }
-    for (size_t r = 0; r < nv; r++) {  // into what is done with
+    for (size_t r = 0; r < nv && job->read; r++) {  // into what is done with
         for (int l = 0; l < lanes; l++) bar[l] = read_of(job, thread, l, r);
         by_places(job, thread, b, bar, by_q, by_before);
         for (int l = 0; l < lanes; l++)
             memcpy(bar_of(job, thread, l, r), by_q[l], nv * sizeof *read),
                 memcpy(bar_of(job, thread, l, r) + nv, by_before[l], nv * sizeof *read);
     }
-    for (int l = 0; l < count; l++) {
+    for (int l = 0; l < count && job->read; l++) {
         if (t->lost[first + (size_t)l] >= 0 || !done[l]) continue;
         for (size_t r = 0; r < nv; r++) memcpy(read + r * 2 * nv, bar_of(job, thread, l, r), 2 * nv * sizeof *read);
         if (!by_velocities(nv, read, D, job->pivot + (size_t)thread * nv, job->A + (first + (size_t)l) * 4 * nv * nv))
@@ -265,7 +267,7 @@ static void linearise_block(void *context, int thread, int b)
             if (waits[l]) t->lost[first + l] = k;
     }
     if (any >= 0 && job->A) end_rows(job, thread, b, which);
-    if (any >= 0 && job->read) led_rows(job, thread, b, which);
+    if (any >= 0 && job->led) led_rows(job, thread, b, which);
     for (int l = 0; l < count; l++) drop_rows(job, first + l);
 }
 
@@ -280,14 +282,15 @@ ctn_status ctn_tapes_jacobian(ctn_tapes *t, double *A, double *B, double *F, ctn
     const size_t n = 2 * t->nv;
     if (!n) return CTN_OK;
     const size_t threads = (size_t)job_threads(t->batch), rows = threads * MOST_LANES * n * t->bar;
-    const bool led = A && t->lead && t->batch->engine->adjoint_remembers(&t->batch->cfg);
-    linearising job = {t,    A,    B,   F, calloc(rows + (led ? rows / 2 + threads * 3 * t->nv * t->nv : 0), sizeof(double)),
-                       NULL, NULL, NULL};
-    if (led && job.bars) {
+    const memory_kind memory = A && t->lead ? t->batch->engine->adjoint_memory_of(&t->batch->cfg) : MEMORY_HELD;
+    const bool places = memory == MEMORY_PLACES;
+    linearising job = {.tapes = t, .A = A, .B = B, .F = F, .led = memory != MEMORY_HELD};
+    job.bars = calloc(rows + (places ? rows / 2 + threads * 3 * t->nv * t->nv : 0), sizeof(double));
+    if (places && job.bars) {
         job.read = job.bars + rows, job.way = job.read + rows / 2;
         job.pivot = calloc(threads * t->nv, sizeof *job.pivot);
     }
-    if (!job.bars || (led && !job.pivot))
+    if (!job.bars || (places && !job.pivot))
         return free(job.bars), fail(err, CTN_NO_MEMORY, "not enough memory to linearise %d world%s", t->batch->cfg.worlds,
                                     plural(t->batch->cfg.worlds));
     if (B) memset(B, 0, worlds_of(t) * n * t->nu * sizeof *B);

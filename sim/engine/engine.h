@@ -4,6 +4,7 @@
 
 #include "dynamics/model.h"
 #include "dynamics/sensor.h"
+#include "integrators/memory_kind.h"
 
 #include <catena/batch.h>
 #include <catena/dynamics.h>
@@ -151,9 +152,9 @@ typedef struct ctn_engine {
     // from q and v as `get` reads them
     void (*adjoint_output)(const lane_model *m, const ctn_batch_config *cfg, void *work, int count, const double *const *state,
                            const double *const *q_bar, const double *const *v_bar, double *const *state_bar);
-    // whether states of the method are told by where bodies are and were a step ago (integrators/memory_adjoint.h); then, after
-    // adjoint_prepare of that step in the way 0: by the q [nv] of the state it led to, and by those that it began at
-    bool (*adjoint_remembers)(const ctn_batch_config *cfg);
+    // what states of the method remember that where bodies are tells, after adjoint_prepare of the step that led to one, in the way
+    // 0: by the q [nv] of the state, and by those that the step began at
+    memory_kind (*adjoint_memory_of)(const ctn_batch_config *cfg);
     void (*adjoint_memory)(const lane_model *m, const ctn_batch_config *cfg, void *work, int count,
                            const double *const *state_bar, double *const *q_bar, double *const *before_bar);
 } ctn_engine;

@@ -478,6 +478,6 @@ ENGINE_LINKAGE const ctn_engine ENGINE = {
     .adjoint_step = run_adjoint_step,
     .adjoint_start = run_adjoint_start,
     .adjoint_output = run_adjoint_output,
-    .adjoint_remembers = run_adjoint_remembers,
+    .adjoint_memory_of = adjoint_memory_of,
     .adjoint_memory = run_adjoint_memory,
 };
