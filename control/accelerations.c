@@ -57,10 +57,10 @@ bool accelerations_suffice(const ctn_model *m, const ctn_batch_config *cfg, int 
            !m->ncontact && !m->nsignal && !m->fast;
 }
 
-static bool open_rows(accelerations *a)
+/// Rows of `count` knots out of x (NULL: only counts). Returns how many numbers they are.
+static size_t deal_rows(accelerations *a, size_t count, double *x)
 {
-    const size_t N = (size_t)a->knots, nv = (size_t)a->nv, nu = (size_t)a->nu, S = a->stages ? (size_t)a->stages->stages : 0,
-                 by = nv * (2 * nv + nu);
+    const size_t nv = (size_t)a->nv, nu = (size_t)a->nu, S = a->stages ? (size_t)a->stages->stages : 0, by = nv * (2 * nv + nu);
     const struct {
         double **to;
         size_t size;
@@ -84,12 +84,26 @@ static bool open_rows(accelerations *a)
                 {&a->one_q, S ? by : 0},
                 {&a->one_v, S ? by : 0}};
     size_t sum = 0;
-    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) sum += N * rows[k].size;
-    double *at = a->memory = calloc(sum + 1, sizeof *at);
-    for (size_t k = 0; k < sizeof rows / sizeof *rows && at; k++) *rows[k].to = at, at += N * rows[k].size;
-    const size_t c = 2 * nv + nu;
-    for (size_t i = 0; i < N * nv && a->memory && S; i++) a->one_q[i * c + i % nv] = 1, a->one_v[i * c + nv + i % nv] = 1;
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        if (x) *rows[k].to = x + sum;
+        sum += count * rows[k].size;
+    }
+    return sum;
+}
+
+static bool open_rows(accelerations *a)
+{
+    const size_t N = (size_t)a->knots, nv = (size_t)a->nv, c = 2 * nv + (size_t)a->nu;
+    a->memory = calloc(deal_rows(a, N, NULL) + 1, sizeof *a->memory);
+    if (a->memory) deal_rows(a, N, a->memory);
+    for (size_t i = 0; i < N * nv && a->memory && a->stages; i++) a->one_q[i * c + i % nv] = 1, a->one_v[i * c + nv + i % nv] = 1;
     return a->memory != NULL;
+}
+
+size_t accelerations_bytes(const ctn_model *m, const ctn_batch_config *cfg)
+{
+    accelerations a = {.nv = ctn_model_nv(m), .nu = ctn_model_ntarget(m), .stages = stages_of(cfg->method)};
+    return deal_rows(&a, 1, NULL) * sizeof(double);
 }
 
 /// Whether motors that are told what the model says do nothing, wherever it is.

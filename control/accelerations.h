@@ -22,6 +22,9 @@ bool accelerations_suffice(const ctn_model *m, const ctn_batch_config *cfg, int 
 /// bends them.
 typedef enum motors_are { MOTORS_ANY, MOTORS_PUSH, MOTORS_TORQUES, MOTORS_PLAIN } motors_are;
 
+/// Bytes of a knot.
+size_t accelerations_bytes(const ctn_model *m, const ctn_batch_config *cfg);
+
 /// For that configuration, and so many knots; keeps `threads`. The model must last. NULL: see err.
 accelerations *accelerations_open(const ctn_model *m, const ctn_batch_config *cfg, int knots, motors_are motors, pool *threads,
                                   ctn_error *err);

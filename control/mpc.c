@@ -185,7 +185,7 @@ ctn_status mpc_check(const ctn_scene *scene, const scene_mpc *how, ctn_error *er
 {
     const scene_optimize *const o = &scene->optimize;
     if (!o->nlimit || how->planner == PLANNER_ILQR) return CTN_OK;
-    return fail_at(err, CTN_BAD_SCENE, scene->path, o->at.line, o->at.column, "optimize.limits",
+    return fail_at(err, CTN_BAD_SCENE, scene->path, o->limits_at.line, o->limits_at.column, "optimize.limits",
                    "are kept by the planner ilqr alone, as samples have no multipliers; take it, or write them as costs");
 }
 
@@ -299,7 +299,11 @@ static ctn_status plan_next(mpc *m, const double *u, ctn_error *err)
     double longest = 0;
     bool good;
     ctn_status status = plant_step(p, m->x, u, m->next, &good, err);
-    if (status == CTN_OK && !good) status = fail(err, CTN_FROZEN, "the model cannot step from where the plant is");
+    if (status == CTN_OK && !good)
+        status = fail(err, CTN_FROZEN,
+                      "the model freezes in a step from where the plant is, at %g s: take a smaller dt, or another "
+                      "method, for plans",
+                      m->state.time);
     if (status == CTN_OK) status = shift(m, m->next, err);
     double last = clock_now();
     for (int k = 0; status == CTN_OK; k++) {

@@ -45,7 +45,7 @@ static bool refuse(const ctn_scene *scene, ctn_error *err)
         if (t->at_end && (t->term == REWARD_EFFORT || t->term == REWARD_ENERGY))
             why = "motors are told nothing any more at the end; take their terms of the reward over time";
     }
-    if (why) fail_at(err, CTN_BAD_SCENE, scene->path, o->at.line, o->at.column, "optimize.reward", "%s", why);
+    if (why) fail_at(err, CTN_BAD_SCENE, scene->path, o->reward_at.line, o->reward_at.column, "optimize.reward", "%s", why);
     return why != NULL;
 }
 

@@ -37,6 +37,7 @@ struct scene_plant {
     const double *u;    // what motors are told in the run in hand
     double *values;     // [parameter_count], as they are
     size_t parameters;  // how many
+    size_t bytes;       // of a knot
     scene_there *there;  // its world on a device; NULL: it is on none
     accelerations *by;  // of plants that are linearised by accelerations; NULL: by their steps
 };
@@ -184,14 +185,22 @@ static int knots_of(scene_plant *s, double duration, double dt, ctn_error *err)
     const char *const file = s->scene->path;
     s->knot = o->knot > 0 ? o->knot : dt;
     const double steps = s->knot / dt, knots = duration / s->knot;
-    if (!(fabs(steps - rint(steps)) <= 1e-9 * steps) || rint(steps) < 1)
-        return fail_at(err, CTN_BAD_SCENE, file, o->at.line, o->at.column, "optimize.knot",
-                       "%g s are no whole number of steps of %g s", s->knot, dt),
-               0;
-    if (!(fabs(knots - rint(knots)) <= 1e-6 * knots) || rint(knots) < 1 || !(knots < 1e6))
+    if (!(duration > 0))
         return fail_at(err, CTN_BAD_SCENE, file, o->at.line, o->at.column, "optimize",
-                       "the duration (of catena mpc: --horizon) of %g s is no whole number, up to a million, of knots of %g s",
-                       duration, s->knot),
+                       "the scene has no `duration`, which is how long a trajectory lasts; give it one"),
+               0;
+    if (!(fabs(steps - rint(steps)) <= 1e-9 * steps) || rint(steps) < 1)
+        return fail_at(err, CTN_BAD_SCENE, file, o->knot_at.line, o->knot_at.column, "optimize.knot",
+                       "%g s are no whole number of steps of %g s; take a multiple of `dt`", s->knot, dt),
+               0;
+    if (!(knots < 1e6 + 0.5))
+        return fail_at(err, CTN_BAD_SCENE, file, o->at.line, o->at.column, "optimize",
+                       "%g s are more than a million knots of %g s; take a longer `knot`, or a shorter horizon", duration,
+                       s->knot),
+               0;
+    if (!(fabs(knots - rint(knots)) <= 1e-6 * knots) || rint(knots) < 1)
+        return fail_at(err, CTN_BAD_SCENE, file, o->at.line, o->at.column, "optimize",
+                       "the duration (of catena mpc: --horizon) of %g s is no whole number of knots of %g s", duration, s->knot),
                0;
     s->hold = (int)rint(steps);
     return (int)rint(knots);
@@ -211,7 +220,7 @@ static int threads_of(const scene_plant *s, const ctn_batch_config *cfg)
 
 /// Whether there is memory for all knots: for what tapes take of each, and for what those keep of it who steer (control/ilqr.h,
 /// of as many trajectories as there are points; samples keep less). Tapes of some knots tell, before those of all are opened.
-static bool fits(const scene_plant *s, const ctn_batch_config *cfg, int points, ctn_error *err)
+static bool fits(scene_plant *s, const ctn_batch_config *cfg, int points, ctn_error *err)
 {
     enum { SOME = 16 };  // whole blocks of every lane
     ctn_batch_config few = *cfg;
@@ -223,15 +232,19 @@ static bool fits(const scene_plant *s, const ctn_batch_config *cfg, int points, 
     plant one = two;
     one.knots = 1;
     const ilqr_config own = {.backward = 1, .forward = 1, .alphas = points, .second = s->scene->optimize.method == 2};
-    const double kept = (double)ctn_tapes_bytes(tapes) / SOME * (s->scene->optimize.remember ? 2 : 1),
-                 each = kept + (double)(ilqr_bytes(&two, &own) - ilqr_bytes(&one, &own)), all = each * s->plant.knots,
-                 most = memory_limit();
+    enum { WRITTEN = 45 };  // bytes of a number of a plan, written and read again
+    const plant *const p = &s->plant;
+    const bool by_accelerations = !cfg->parameter_count && accelerations_suffice(s->model, cfg, s->hold);
+    s->bytes = ctn_tapes_bytes(tapes) / SOME * (s->scene->optimize.remember ? 2 : 1) +
+               (ilqr_bytes(&two, &own) - ilqr_bytes(&one, &own)) + (by_accelerations ? accelerations_bytes(s->model, cfg) : 0) +
+               WRITTEN * (size_t)(1 + p->m + p->nx + p->m * p->n);
+    const double all = (double)s->bytes * p->knots, most = memory_limit();
     ctn_tapes_free(tapes);
-    if (all <= most) return true;
+    if (1.2 * all <= most) return true;  // what is not counted, as the solver of limits, has room, too
     const scene_optimize *const o = &s->scene->optimize;
     fail_at(err, CTN_NO_MEMORY, s->scene->path, o->at.line, o->at.column, "optimize",
-            "%d knots take about %.3g GB, %.3g kB each, and there are %.3g GB; take a longer `knot`, or a shorter horizon",
-            s->plant.knots, all * 1e-9, each * 1e-3, most * 1e-9);
+            "%d knots take about %.3g GB, %.3g kB each, and %.3g GB are free; take a longer `knot`, or a shorter horizon",
+            s->plant.knots, all * 1e-9, (double)s->bytes * 1e-3, most * 1e-9);
     return false;
 }
 
@@ -380,7 +393,7 @@ const plant *scene_plant_of(const scene_plant *s) { return &s->plant; }
 costs *scene_plant_costs(const scene_plant *s) { return s->costs; }
 double scene_plant_knot(const scene_plant *s) { return s->knot; }
 int scene_plant_hold(const scene_plant *s) { return s->hold; }
-size_t scene_plant_bytes(const scene_plant *s) { return ctn_tapes_bytes(s->all) / (size_t)s->plant.knots; }
+size_t scene_plant_bytes(const scene_plant *s) { return s->bytes; }
 
 bool scene_plant_bounds(const scene_plant *s, double *lower, double *upper)
 {

@@ -45,7 +45,7 @@ void scene_plant_guess(const scene_plant *s, double *U);
 /// What motors may be told: `bounds` of the scene, and their own limits: [nu] each; false: there are none.
 bool scene_plant_bounds(const scene_plant *s, double *lower, double *upper);
 
-/// Bytes of a knot, of what is kept to linearise it.
+/// Bytes of a knot: what is kept to linearise it and by who steers, and the plan that is written.
 size_t scene_plant_bytes(const scene_plant *s);
 
 #endif

@@ -5,6 +5,7 @@
 #include "control/reward_cost.h"
 #include "control/scene_plant.h"
 #include "control/told_last.h"
+#include "control/trajectory_end.h"
 #include "sim/base/new_file.h"
 #include "sim/base/status.h"
 #include "sim/engine/engine.h"
@@ -228,12 +229,9 @@ const plant *trajectory_plant(const trajectory *t) { return scene_plant_of(t->pl
 
 size_t trajectory_bytes(const trajectory *t, size_t *knot)
 {
-    const plant *const p = scene_plant_of(t->plant);
-    const ilqr_config own = {
-        .backward = 1, .forward = 1, .alphas = t->scene->optimize.alphas, .second = t->scene->optimize.method == 2};
-    const size_t solver = ilqr_bytes(p, &own), each = scene_plant_bytes(t->plant) + solver / (size_t)p->knots;
+    const size_t each = scene_plant_bytes(t->plant);
     if (knot) *knot = each;
-    return each * (size_t)p->knots;
+    return each * (size_t)trajectory_knots(t);
 }
 
 double trajectory_plays(const trajectory *t, int k, double *running)
@@ -333,19 +331,26 @@ ctn_status trajectory_write(const trajectory *t, const char *path, ctn_error *er
     const ctn_status status = new_file_open(&f, path, err);
     if (status != CTN_OK) return status;
     const int N = trajectory_knots(t), n = t->n;
+    const size_t nu = (size_t)t->nu, gains = nu * (size_t)n, last = (size_t)(N - 1);
     const double *const X = ilqr_states(t->solver), *const U = ilqr_controls(t->solver), *const K = ilqr_gains(t->solver);
+    double *const x = malloc(((size_t)t->nx + nu + gains) * sizeof *x), *const u = x + t->nx, *const Kend = u + nu;
+    if (!x) return new_file_close(&f, false, NULL), fail(err, CTN_NO_MEMORY, "not enough memory for a plan");
+    memcpy(u, U + last * nu, nu * sizeof *u), memcpy(x, X + (size_t)N * (size_t)t->nx, (size_t)t->nx * sizeof *x);
+    if (!trajectory_end(trajectory_plant(t), trajectory_knot(t), t->nv, x, u, Kend))  // then it lets go
+        ctn_model_targets(t->model, u), memset(Kend, 0, gains * sizeof *u);
     fprintf(f.stream, "time");
     put_names(f.stream, "u", t->nu), put_names(f.stream, "q", t->nq), put_names(f.stream, "v", t->nv);
     for (int i = 0; i < t->nu; i++)
         for (int j = 0; j < n; j++) fprintf(f.stream, ",K%d_%d", i, j);
     fputc('\n', f.stream);
     for (int k = 0; k <= N; k++) {
-        const size_t told = (size_t)(k < N ? k : N - 1), nu = (size_t)t->nu;
         fprintf(f.stream, "%.17g", k * trajectory_knot(t));
-        put_numbers(f.stream, U + told * nu, t->nu), put_numbers(f.stream, X + (size_t)k * (size_t)t->nx, t->nq + t->nv);
-        put_numbers(f.stream, K + told * nu * (size_t)n, t->nu * n);
+        put_numbers(f.stream, k < N ? U + (size_t)k * nu : u, t->nu);
+        put_numbers(f.stream, k < N ? X + (size_t)k * (size_t)t->nx : x, t->nq + t->nv);
+        put_numbers(f.stream, k < N ? K + (size_t)k * gains : Kend, t->nu * n);
         fputc('\n', f.stream);
     }
+    free(x);
     return new_file_close(&f, true, err);
 }
 

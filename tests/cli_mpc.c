@@ -340,7 +340,7 @@ START_TEST(refused)
     } bad[] = {
         {"scene.yaml", "other.yaml", "1", "--plant: it has 1 coordinates and 1 numbers that motors are told, the scene 2 and 1"},
         {"scene.yaml", "coarse.yaml", "1", "no whole number of its steps of 0.03 s"},
-        {"scene.yaml", "scene.yaml", "0.33", "--horizon) of 0.33 s is no whole number, up to a million, of knots"},
+        {"scene.yaml", "scene.yaml", "0.33", "--horizon) of 0.33 s is no whole number of knots"},
         {"scene.yaml", "scene.yaml", "0.013", "--horizon) of 0.013 s is no whole number"},
         {"waits.yaml", "scene.yaml", "1", "optimize.mpc.starts: no target of posture, place, orientation or com moves"},
         {"earns.yaml", "scene.yaml", "1", "optimize.reward: the scene has no `reward`"},

@@ -57,6 +57,54 @@ START_TEST(found_is_played)
 }
 END_TEST
 
+/// After a plan has ended motors hold it where it ends: a pole stands for ten times as long as it took to swing up; a plan that ends on
+/// the move comes to rest there; what lives by nothing lets go.
+START_TEST(holds_its_end)
+{
+    enter_scratch();
+    static const struct {
+        const char *costs, *run;
+        double at, within;
+    } cases[] = {{"{term: posture, end: 100, target: 180 deg}, {term: velocity, weight: 0.01, end: 10}", "11", 3.14159265, 0.01},
+                 {"{term: posture, end: 100, target: 1}, {term: velocity, end: 50, target: 1.5}", "11", 1, 0.05}};
+    char text[2000];
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        snprintf(
+            text, sizeof text,
+            "%sintegrator: {method: rk4, dt: 0.02}\noptimize:\n  iterations: 60\n  cost: [%s, {term: control, weight: 0.01}]\n",
+            PENDULUM, cases[k].costs);
+        spit("scene.yaml", text);
+        outcome o = catena("optimize", "scene.yaml", "--out", "found.yaml", "--quiet");
+        ck_assert_msg(o.status == 0, "%s", o.err);
+        outcome_free(&o);
+        o = catena("run", "found.yaml", "--duration", cases[k].run);
+        ck_assert_msg(o.status == 0, "%s", o.err);
+        const double q = number_after(o.out, "  q           ["), v = number_after(o.out, "  v           [");
+        ck_assert_msg(fabs(q - cases[k].at) < cases[k].within && fabs(v) < 1e-3, "it is at %g rad, %g rad/s", q, v);
+        outcome_free(&o);
+    }
+    leave_scratch();
+}
+END_TEST
+
+/// Files that cannot be written are told of before anything is computed, with the status 1.
+START_TEST(cannot_be_written)
+{
+    enter_scratch();
+    char text[2000];
+    snprintf(text, sizeof text, "%sintegrator: {method: rk4, dt: 0.02}\n%s", PENDULUM, COSTS);
+    spit("scene.yaml", text);
+    ck_assert_int_eq(mkdir("folder.yaml", 0777) | mkdir("a.plan.csv", 0777), 0);
+    static const char *const names[] = {"folder.yaml", "a.yaml", "nowhere/a.yaml"};
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        outcome o = catena("optimize", "scene.yaml", "--out", names[k]);
+        ck_assert_msg(o.status == 1 && !*o.out && strstr(o.err, "cannot be written"), "%d %s%s", o.status, o.out, o.err);
+        outcome_free(&o);
+    }
+    leave_scratch();
+}
+END_TEST
+
 /// Three iterations and the rest are as all at once; a plan that is played already is where the next search begins.
 START_TEST(goes_on)
 {
@@ -230,8 +278,7 @@ static const struct {
     {PENDULUM "optimize: {}\n", "optimize.cost: missing; a list of terms"},
     {PENDULUM "optimize: {cost: [{term: posture, weight: 1}], knot: 0.015}\n",
      "optimize.knot: 0.015 s are no whole number of steps of 0.01 s"},
-    {PENDULUM "optimize: {cost: [{term: posture, weight: 1}], knot: 0.3}\n",
-     "no whole number, up to a million, of knots of 0.3 s"},
+    {PENDULUM "optimize: {cost: [{term: posture, weight: 1}], knot: 0.3}\n", "no whole number of knots of 0.3 s"},
     {PENDULUM "optimize: {cost: [{term: control, weight: 1}], method: ddp, remember: true}\n",
      "optimize.remember: does not go with `method`, where knots begin at states that nothing has come to; take method: ilqr"},
     {PENDULUM "optimize: {cost: [{term: control, weight: 1}], forward: 2, remember: true}\n",
@@ -341,6 +388,8 @@ int main(void)
     tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, found_is_played, 0, METHODS);
     tcase_add_loop_test(c, goes_on, 0, 3);
+    tcase_add_test(c, holds_its_end);
+    tcase_add_test(c, cannot_be_written);
     tcase_add_test(c, goes_by_what_was_told);
     tcase_add_test(c, within_bounds);
     tcase_add_test(c, many_numbers);

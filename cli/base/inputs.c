@@ -2,12 +2,14 @@
 #include "cli/base/inputs.h"
 
 #include "cli/base/message.h"
+#include "sim/base/new_file.h"
 #include "sim/runs/inputs.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 int keep_input(enum option_id option, const char *path, const char *input, const char *what)
 {
@@ -19,6 +21,16 @@ int keep_scene(enum option_id option, const char *path, const ctn_scene *scene)
 {
     ctn_error err;
     return inputs_check_scene(option_name(option), path, scene, &err) == CTN_OK ? EXIT_OK : status_error(&err, "");
+}
+
+int keep_output(const char *path)
+{
+    struct stat there;
+    new_file f = {0};
+    ctn_error err;
+    if (!stat(path, &there) && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode)) return EXIT_OK;
+    if (new_file_open(&f, path, &err) != CTN_OK) return status_error(&err, ""), EXIT_RUN;
+    return new_file_close(&f, false, &err), EXIT_OK;
 }
 
 bool same_folder(const char *a, const char *b)

@@ -50,6 +50,16 @@ static int read_options(const arguments *args, mpc_asked *a)
         status = keep_scene(OPT_OUT, a->out, kept[k]);
         if (status == EXIT_OK) status = keep_scene(OPT_OUT, a->table, kept[k]);
     }
+    if (status == EXIT_OK) status = keep_output(a->out);
+    const scene_optimize *const o = &a->s.scene->optimize;
+    int hold;
+    const double knot = o->knot > 0 ? o->knot : a->s.cfg.dt;
+    if (status == EXIT_OK && ((a->plant.scene && !mpc_plant(a, knot, &hold)) || !mpc_knots(a, knot))) status = EXIT_USAGE;
+    if (status == EXIT_OK && (o->method == 1 || o->backward > 1 || o->forward > 1))
+        warning("%s: `method: plancher`, `backward` and `forward` are for catena optimize; plans that are made anew are by "
+                "iterative LQR "
+                "in one piece",
+                clean(a->s.scene->path).text);
     return status;
 }
 
@@ -165,6 +175,11 @@ void mpc_warn_of_limits(const scene_optimize *o, double violation)
             violation, o->limit_tolerance);
 }
 
+const char *mpc_planner_of(const mpc_asked *a)
+{
+    return a->how.planner == PLANNER_ILQR && a->s.scene->optimize.method == 2 ? "ddp" : mpc_planner_names[a->how.planner];
+}
+
 static void print_summary(const mpc_asked *a, const mpc *m, told *t, const double *x, int nq, int nv)
 {
     const mpc_state state = mpc_get_state(m), *const end = &state;
@@ -174,7 +189,7 @@ static void print_summary(const mpc_asked *a, const mpc *m, told *t, const doubl
     qsort(t->seconds, (size_t)n, sizeof *t->seconds, mpc_compare),
         qsort(t->iterations, (size_t)n, sizeof *t->iterations, mpc_compare);
     printf("followed      %g s, %d knots of %g s, plans of %g s by %s\n", end->time, end->knot, end->length, a->how.horizon,
-           mpc_planner_names[a->how.planner]);
+           mpc_planner_of(a));
     if (a->how.within > 0 && isfinite(end->started)) printf("targets       began to move at %g s\n", end->started);
     else if (a->how.within > 0) printf("targets       stood all the time: nothing came near to them\n");
     for (int k = 0; k < a->s.scene->optimize.ncost; k++) {
@@ -205,7 +220,9 @@ int mpc_knots(const mpc_asked *a, double knot)
 {
     const double whole = a->duration / knot;
     if (whole >= 1 && whole < 1e7 && fabs(whole - rint(whole)) <= 1e-6 * whole) return (int)rint(whole);
-    usage_error("--duration: expected a whole number, up to ten million, of knots of %g s, found %g s", knot, a->duration);
+    if (!(a->duration > 0))
+        usage_error("--duration is missing, and %s has no `duration`: say how long to follow", clean(a->s.scene->path).text);
+    else usage_error("--duration: expected a whole number, up to ten million, of knots of %g s, found %g s", knot, a->duration);
     return 0;
 }
 
@@ -254,10 +271,10 @@ static int follow_one(const arguments *args, const mpc_asked *a)
                                                  : status_error(&err, "");
     if (status == EXIT_OK) mpc_warn_of_limits(&a->s.scene->optimize, mpc_get_state(m).violation);
     if (status == EXIT_OK) status = open_plant(args, a, mpc_get_state(m).length, &plant);
-    if (status == EXIT_OK && new_file_open(&f, a->table, &err) != CTN_OK) status = status_error(&err, "");
+    if (status == EXIT_OK && new_file_open(&f, a->table, &err) != CTN_OK) status_error(&err, ""), status = EXIT_RUN;
     else if (status == EXIT_OK) {
         status = follow(a, m, &plant, f.stream);
-        if (new_file_close(&f, true, &err) != CTN_OK) status = status_error(&err, "");
+        if (new_file_close(&f, true, &err) != CTN_OK) status_error(&err, ""), status = EXIT_RUN;
     }
     status = close_plant(&plant, status);
     mpc_close(m);

@@ -28,6 +28,7 @@ int mpc_knots(const mpc_asked *a, double knot);
 void mpc_names(FILE *to, const char *prefix, int count);
 void mpc_numbers(FILE *to, const double *x, int count);
 
+const char *mpc_planner_of(const mpc_asked *a);  // its name
 const char *mpc_unit(cost_term term);  // of how far its target is
 void mpc_print_limit(const scene_limit *limit, double missed);
 void mpc_warn_of_limits(const scene_optimize *o, double violation);  // of first plans

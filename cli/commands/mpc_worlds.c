@@ -215,7 +215,7 @@ static void print_summary(const mpc_asked *a, const mpc_worlds *m, const moved_w
     qsort(cost, (size_t)alive, sizeof *cost, mpc_compare), qsort(t->seconds, (size_t)t->knots, sizeof *t->seconds, mpc_compare);
     for (int k = 0; k < t->knots; k++) sum += t->seconds[k];
     printf("followed      %g s, %d knots of %g s, plans of %g s by %s, %d worlds\n", t->knots * first.length, t->knots,
-           first.length, a->how.horizon, mpc_planner_names[a->how.planner], a->worlds);
+           first.length, a->how.horizon, mpc_planner_of(a), a->worlds);
     printf("lost          %d worlds whose plants froze, %d from where no plan went on\n", froze, a->worlds - alive - froze);
     print_distances(a, m), print_limits(a, m);
     if (alive)

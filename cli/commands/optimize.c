@@ -43,8 +43,14 @@ static int read_options(const arguments *args, asked *a)
     if (!a->out) return usage_error("--out is missing: the file of the scene that is found, .yaml");
     if (!number_option(args, OPT_DURATION, &a->duration) || !whole_option(args, OPT_ITERATIONS, 0, 100000000, &a->iterations))
         return EXIT_USAGE;
+    const char *const slash = strrchr(a->out, '/'), *const dot = strrchr(slash ? slash : a->out, '.');
+    if (dot && strcmp(dot, ".yaml"))
+        return usage_error("--out: expected a name that ends in .yaml, of a scene, found '%s'", clean(a->out).text);
     if (a->s.scene->nfile > 1 && !same_folder(a->out, a->s.scene->path))
-        return usage_error("--out: the scene names other files by where they lie; name a file in the folder of the scene");
+        return usage_error(
+            "--out: the scene names other files by where they lie: name a file in the folder of %s, or copy it and "
+            "them to where you may write",
+            clean(a->s.scene->path).text);
     const int kept = keep_scene(OPT_OUT, a->out, a->s.scene);
     if (kept != EXIT_OK) return kept;
     a->checkpoint = beside_out(a->out, ".checkpoint"), a->table = beside_out(a->out, ".csv");
@@ -54,7 +60,8 @@ static int read_options(const arguments *args, asked *a)
     for (int k = 0; k < 3; k++)
         if (keep_scene(OPT_OUT, written[k], a->s.scene) != EXIT_OK) return EXIT_USAGE;
     if (strpbrk(a->out, "\"\\\n\r\t")) return usage_error("--out: a name without quotes, backslashes and tabs is needed here");
-    return EXIT_OK;
+    const int can = keep_output(a->out);
+    return can == EXIT_OK ? keep_output(a->plan) : can;
 }
 
 static void print_iteration(const asked *a, const trajectory *t, double seconds)
@@ -130,20 +137,23 @@ static int write_found(const asked *a, trajectory *t)
     char about[300];
     double coarse = NAN, fine = NAN, missed = NAN, missed_fine = NAN;
     snprintf(about, sizeof about, "Found by catena optimize: cost %.9g after %d iterations.", x.cost, x.iteration);
-    if (trajectory_write(t, a->plan, &err) != CTN_OK) return status_error(&err, "");
+    if (trajectory_write(t, a->plan, &err) != CTN_OK) return status_error(&err, ""), EXIT_RUN;
     char *const text = trajectory_scene(a->s.scene, a->out, slash ? slash + 1 : a->plan, about, &err);
     if (!text) return status_error(&err, "");
     new_file f = {0};
     int status = EXIT_OK;
-    if (new_file_open(&f, a->out, &err) != CTN_OK) status = status_error(&err, "");
+    if (new_file_open(&f, a->out, &err) != CTN_OK) status_error(&err, ""), status = EXIT_RUN;
     else {
         fputs(text, f.stream);
-        if (new_file_close(&f, true, &err) != CTN_OK) status = status_error(&err, "");
+        if (new_file_close(&f, true, &err) != CTN_OK) status_error(&err, ""), status = EXIT_RUN;
     }
     free(text);
     if (status == EXIT_OK && (trajectory_value(t, a->out, 1, &coarse, &missed, &err) != CTN_OK ||
                               trajectory_value(t, a->out, 10, &fine, &missed_fine, &err) != CTN_OK))
-        status = engine_error(&err);
+        status = err.status == CTN_INTERRUPTED
+                     ? run_error("interrupted while the plan was played: %s and its plan are written; --resume plays it again",
+                                 clean(a->out).text)
+                     : engine_error(&err);
     if (status != EXIT_OK || a->quiet) return status;
     static const char *const ends[] = {"ended at the last iteration that was asked for", "optimal", "stuck: no step is better"};
     size_t knot;

@@ -309,7 +309,7 @@ typedef struct scene_limit {
 /// `optimize:`.
 typedef struct scene_optimize {
     bool given;
-    scene_place at;
+    scene_place at, knot_at, reward_at, limits_at;  // of what it says first, and of these keys
     scene_cost *cost;
     int ncost;
     scene_limit *limits;

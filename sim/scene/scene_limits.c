@@ -89,23 +89,24 @@ void free_limits(scene_limit *limits, int count)
 }
 
 /// A bound, which may move: what moves is added to a constant.
-static bool read_bound(source *s, const node *n, scene_optimize *to, double *constant, int *moves)
+static bool read_bound(source *s, const node *n, value_unit unit, scene_optimize *to, double *constant, int *moves)
 {
     *constant = 0;
-    return read_signal_into(s, n, NO_UNIT, &to->signals, &to->nsignal, constant, moves);
+    return read_signal_into(s, n, unit, &to->signals, &to->nsignal, constant, moves);
 }
 
-/// Bounds k of a limit: [lo, hi], either of which may be `none`, or `none` for both.
-static bool read_pair(source *s, const node *n, scene_optimize *to, scene_limit *x, int k)
+/// Bounds k of a limit: [lo, hi], either of which may be `none`, or `none` for both. all: they are those of all numbers.
+static bool read_pair(source *s, const node *n, scene_optimize *to, scene_limit *x, int k, bool all)
 {
+    const value_unit unit = cost_unit(s->r->scene, &x->of, all ? -1 : k);
     double *const lo = &x->lower[k], *const hi = &x->upper[k];
     int *const low_moves = &x->lower_moves[k], *const high_moves = &x->upper_moves[k];
     if (is_word(n, "none")) return true;
     if (n->kind != NODE_SEQUENCE || n->size != 2)
         return bad_value(s, n, "expected [lo, hi], either of which may be `none`, found %s", found(n).text);
     const node *const low = n->child, *const high = low->next;
-    bool ok = is_word(low, "none") || read_bound(s, low, to, lo, low_moves);
-    ok = (is_word(high, "none") || read_bound(s, high, to, hi, high_moves)) && ok;
+    bool ok = is_word(low, "none") || read_bound(s, low, unit, to, lo, low_moves);
+    ok = (is_word(high, "none") || read_bound(s, high, unit, to, hi, high_moves)) && ok;
     if (ok && !*low_moves && !*high_moves && !(*lo < *hi))
         ok = bad_value(s, n, "expected [lo, hi] with lo below hi, found [%g, %g]", *lo, *hi);
     return ok;
@@ -118,7 +119,7 @@ static bool read_pairs(source *s, const node *n, scene_optimize *to, scene_limit
     for (const node *pair = n->kind == NODE_SEQUENCE ? n->child : NULL; pair; pair = pair->next)
         each = each || pair->kind == NODE_SEQUENCE;
     if (!each) {
-        ok = read_pair(s, n, to, x, 0);
+        ok = read_pair(s, n, to, x, 0, true);
         for (int k = 1; k < x->count; k++)
             x->lower[k] = x->lower[0], x->upper[k] = x->upper[0], x->lower_moves[k] = x->lower_moves[0],
             x->upper_moves[k] = x->upper_moves[0];
@@ -127,7 +128,7 @@ static bool read_pairs(source *s, const node *n, scene_optimize *to, scene_limit
     if (n->size != x->count)
         return bad_value(s, n, "expected [lo, hi], or one of these for each of the %d numbers, found %d", x->count, n->size);
     const node *pair = n->child;
-    for (int k = 0; k < x->count; k++, pair = pair->next) ok = read_pair(s, pair, to, x, k) && ok;
+    for (int k = 0; k < x->count; k++, pair = pair->next) ok = read_pair(s, pair, to, x, k, false) && ok;
     return ok;
 }
 
@@ -166,7 +167,7 @@ static bool read_target(source *s, const node *n, const scene_limit *x, scene_op
     if (x->of.ntarget != x->of.count) return stands_still(s, n) && read_each(s, n, x->of.ntarget, ANY_SIGN, NULL, own->of.target);
     const bool point = x->of.term == COST_PLACE || x->of.term == COST_COM || x->of.term == COST_POINT_VELOCITY;
     if (point && n->kind != NODE_SEQUENCE) return bad_value(s, n, "expected a list of 3 numbers, found %s", found(n).text);
-    const bool ok = read_moving_numbers(s, n, own->count, NO_UNIT, to, own->of.target, own->lower_moves);
+    const bool ok = read_moving_numbers(s, n, own->count, &own->of, to, own->of.target, own->lower_moves);
     memcpy(own->upper_moves, own->lower_moves, (size_t)own->count * sizeof *own->upper_moves);
     return ok;
 }
@@ -228,8 +229,8 @@ static bool read_above(source *s, const node *above, const node *below, const sc
     scene_limit *const own = add_limit(s, to, x, 1);
     if (!own) return false;
     own->form = LIMIT_ALONG, own->axis[2] = 1;
-    bool ok = !above || read_bound(s, above, to, &own->lower[0], &own->lower_moves[0]);
-    ok = (!below || read_bound(s, below, to, &own->upper[0], &own->upper_moves[0])) && ok;
+    bool ok = !above || read_bound(s, above, NO_UNIT, to, &own->lower[0], &own->lower_moves[0]);
+    ok = (!below || read_bound(s, below, NO_UNIT, to, &own->upper[0], &own->upper_moves[0])) && ok;
     return !ok || own->lower_moves[0] || own->upper_moves[0] || own->lower[0] < own->upper[0] ||
            bad_value(s, below, "expected a height over `above` (%g m), found %s", own->lower[0], found(below).text);
 }
@@ -246,7 +247,7 @@ static bool read_plane(source *s, const node *n, const scene_limit *x, scene_opt
     own->form = LIMIT_ALONG, own->lower[0] = 0;
     if (!v[NORMAL]) return missing_key(s, n, "normal", "missing; the direction to the side that is free, 3 numbers");
     return read_direction(s, v[NORMAL], own->axis) &&
-           (!v[HEIGHT] || read_bound(s, v[HEIGHT], to, &own->lower[0], &own->lower_moves[0]));
+           (!v[HEIGHT] || read_bound(s, v[HEIGHT], NO_UNIT, to, &own->lower[0], &own->lower_moves[0]));
 }
 
 /// The distance from a ball or a capsule, with the keys of these shapes.

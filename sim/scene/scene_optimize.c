@@ -125,20 +125,39 @@ int told_numbers(const ctn_scene *scene)
     return sum;
 }
 
-bool read_moving_numbers(source *s, const node *n, int count, value_unit unit, scene_optimize *to, double *x, int *moves)
+value_unit cost_unit(const ctn_scene *scene, const scene_cost *x, int k)
+{
+    value_unit all = ANY_UNIT;
+    if (x->term == COST_ORIENTATION) return ANGLE;
+    if (x->term != COST_POSTURE && x->term != COST_VELOCITY) return NO_UNIT;
+    for (int j = 0, at = 0; j < x->njoint; j++) {
+        const ctn_joint_type type = scene->links[x->joints[j]].joint.type;
+        const int count = x->term == COST_POSTURE ? joint_nq(type) : joint_nv(type);
+        const value_unit *const of = x->term == COST_POSTURE ? coordinate_units(type) : velocity_units(type);
+        for (int i = 0; i < count; i++, at++) {
+            if (at == k) return of[i];
+            all = all == ANY_UNIT || all == of[i] ? of[i] : NO_UNIT;
+        }
+    }
+    return all == ANY_UNIT ? NO_UNIT : all;
+}
+
+bool read_moving_numbers(source *s, const node *n, int count, const scene_cost *of, scene_optimize *to, double *x, int *moves)
 {
     const bool list = n->kind == NODE_SEQUENCE;
     if (list && n->size != count) return bad_value(s, n, "expected one number or %d, found %d", count, n->size);
     bool ok = true;
     const node *entry = list ? n->child : n;
     for (int k = 0; k < (list ? count : 1); k++, entry = list ? entry->next : entry)
-        ok = read_signal_into(s, entry, unit, &to->signals, &to->nsignal, &x[k], &moves[k]) && ok;
+        ok =
+            read_signal_into(s, entry, cost_unit(s->r->scene, of, list ? k : -1), &to->signals, &to->nsignal, &x[k], &moves[k]) &&
+            ok;
     for (int k = 1; k < count && !list; k++) x[k] = x[0], moves[k] = moves[0];
     return ok;
 }
 
 /// The target of a term.
-static bool read_target(source *s, const node *n, int count, value_unit unit, scene_optimize *to, scene_cost *x)
+static bool read_target(source *s, const node *n, int count, scene_optimize *to, scene_cost *x)
 {
     x->ntarget = count;
     x->target = reader_alloc(s->r, ((size_t)count + 1) * sizeof *x->target);
@@ -146,7 +165,7 @@ static bool read_target(source *s, const node *n, int count, value_unit unit, sc
     if (!x->target || !x->moves) return false;
     memset(x->moves, 0, (size_t)count * sizeof *x->moves);
     memset(x->target, 0, (size_t)count * sizeof *x->target);  // of what moves, the signal may be all there is
-    return read_moving_numbers(s, n, count, unit, to, x->target, x->moves);
+    return read_moving_numbers(s, n, count, x, to, x->target, x->moves);
 }
 
 /// Keyframes of a turn, {slerp: {times, values}}: from each to the next it goes the shorter way, about one axis.
@@ -187,7 +206,7 @@ static bool read_slerp(source *s, const node *n, scene_cost *x)
 static bool read_turn(source *s, const node *n, scene_optimize *to, scene_cost *x)
 {
     if (n->kind == NODE_MAPPING) return read_slerp(s, n, x);
-    if (n->kind == NODE_SEQUENCE && n->size == 3) return read_target(s, n, 3, ANGLE, to, x);
+    if (n->kind == NODE_SEQUENCE && n->size == 3) return read_target(s, n, 3, to, x);
     if (n->kind != NODE_SEQUENCE || n->size != 4)
         return bad_value(s, n,
                          "expected a quaternion [w, x, y, z], a rotation vector of 3 angles, or {slerp: {times, values}}, "
@@ -214,7 +233,7 @@ static bool read_place_cost(source *s, const node *n, const node *const v[COST_K
                            x->term == COST_POINT_VELOCITY ? "missing; a velocity in axes of the world, [x, y, z] in m/s"
                                                           : "missing; a point of the world, [x, y, z] in m");
     if (target->kind != NODE_SEQUENCE) return bad_value(s, target, "expected a list of 3 numbers, found %s", found(target).text);
-    return read_target(s, target, 3, NO_UNIT, to, x) && ok;
+    return read_target(s, target, 3, to, x) && ok;
 }
 
 static bool read_cost(source *s, const node *n, scene_optimize *to, scene_cost *x)
@@ -246,7 +265,7 @@ static bool read_cost(source *s, const node *n, scene_optimize *to, scene_cost *
         if (!scene->nmotor && (!s->r->motors || !s->r->errors.count))
             return bad_value(s, v[COST_KEY_TERM], "the scene has no motors; give it some in `motors`");
         count = told_numbers(scene);
-        if (v[COST_KEY_TARGET]) ok = read_target(s, v[COST_KEY_TARGET], count, NO_UNIT, to, x) && ok;
+        if (v[COST_KEY_TARGET]) ok = read_target(s, v[COST_KEY_TARGET], count, to, x) && ok;
     } else if (x->term == COST_POSTURE || x->term == COST_VELOCITY) {
         if (!read_cost_joints(s, v[COST_KEY_JOINTS], x)) return false;
         int nq = count = 0;
@@ -258,7 +277,7 @@ static bool read_cost(source *s, const node *n, scene_optimize *to, scene_cost *
                 s, v[COST_KEY_TARGET],
                 "expected a list of the %d numbers of `q` of these joints, as a ball's turn is four of them, found %s", nq,
                 found(v[COST_KEY_TARGET]).text);
-        if (v[COST_KEY_TARGET]) ok = read_target(s, v[COST_KEY_TARGET], given, NO_UNIT, to, x) && ok;
+        if (v[COST_KEY_TARGET]) ok = read_target(s, v[COST_KEY_TARGET], given, to, x) && ok;
     } else ok = read_place_cost(s, n, v, to, x) && ok;
     x->count = count;
     ok = read_list(s, v[COST_KEY_WEIGHT], count, NOT_NEGATIVE, &x->weight) && ok;
@@ -330,8 +349,11 @@ bool read_optimize(source *s, const node *n)
                          .forward = 1,
                          .limit_tolerance = 1e-4,
                          .penalty = 100};
-    to.at = (scene_place){n->line, n->column};
+    to.at = to.knot_at = to.reward_at = to.limits_at = (scene_place){n->line, n->column};
     if (!read_keys(s, n, "what is to be optimized", optimize_keys, OPTIMIZE_KEYS, v)) return false;
+    if (v[OPTIMIZE_KEY_KNOT]) to.knot_at = (scene_place){v[OPTIMIZE_KEY_KNOT]->line, v[OPTIMIZE_KEY_KNOT]->column};
+    if (v[OPTIMIZE_KEY_REWARD]) to.reward_at = (scene_place){v[OPTIMIZE_KEY_REWARD]->line, v[OPTIMIZE_KEY_REWARD]->column};
+    if (v[OPTIMIZE_KEY_LIMITS]) to.limits_at = (scene_place){v[OPTIMIZE_KEY_LIMITS]->line, v[OPTIMIZE_KEY_LIMITS]->column};
     if (s->includer) return true;  // motors and joints of an included file have other numbers here; the scene itself decides
     bool ok = read_costs(s, n, v[OPTIMIZE_KEY_COST], &to);
     if (v[OPTIMIZE_KEY_METHOD]) ok = read_word(s, v[OPTIMIZE_KEY_METHOD], methods, 3, "ilqr, plancher or ddp", &to.method) && ok;

@@ -383,7 +383,10 @@ void free_optimize(scene_optimize *o);
 
 /// What its terms and limits share: joints of a list of links (NULL: all that move), and how many numbers motors are told.
 /// A number for all or `count`, each of which may move with time: constants x, and what is added to them, from 1 on, 0: nothing.
-bool read_moving_numbers(source *s, const node *n, int count, value_unit unit, scene_optimize *to, double *x, int *moves);
+/// `of` is whose numbers they are, with the units of its joints.
+bool read_moving_numbers(source *s, const node *n, int count, const scene_cost *of, scene_optimize *to, double *x, int *moves);
+/// The unit of number k, of positions and velocities of joints; all (k < 0): that of all of them, NO_UNIT where they differ.
+value_unit cost_unit(const ctn_scene *scene, const scene_cost *x, int k);
 bool read_cost_joints(source *s, const node *n, scene_cost *x);
 int told_numbers(const ctn_scene *scene);
 
