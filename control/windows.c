@@ -63,7 +63,12 @@ static bool is_of_state(ctn_sensor_type type)
     case CTN_SENSE_CONTACT_FORCE:
     case CTN_SENSE_REACTION_FORCE:
     case CTN_SENSE_REACTION_TORQUE:
-    case CTN_SENSE_REACTION: return false;
+    case CTN_SENSE_REACTION:
+    case CTN_SENSE_LOOP_FORCE:
+    case CTN_SENSE_LOOP_TORQUE:
+    case CTN_SENSE_LOOP_WRENCH:
+    case CTN_SENSE_COUPLING_FORCE:
+    case CTN_SENSE_TENDON_FORCE: return false;
     default: return true;
     }
 }

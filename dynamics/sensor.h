@@ -11,6 +11,7 @@ enum sensor_need {
     SENSOR_SPRINGS = 4,        // energy of springs
     SENSOR_CONTACTS = 8,       // what contact points feel
     SENSOR_REACTIONS = 16,     // what acts on bodies, and their accelerations
+    SENSOR_BONDS = 32,         // of a loop, a coupling or a tendon: its forces in the step made last, its length
 };
 
 typedef struct model_sensor {
@@ -18,6 +19,7 @@ typedef struct model_sensor {
     unsigned needs;
     int qadr, nq, vadr, nv;    // of its joint: what it reads of q, and of v
     int motor;                 // -1: none
+    int bond;                  // of the model's; of an effort on a tendon, too; -1: none
     int body, to_body;         // -1: the world
     double R[9], p[3];         // its frame in that of its body, row-major
     double to_p[3];            // the other point, in the frame of to_body

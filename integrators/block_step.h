@@ -131,7 +131,7 @@ FN remembered remembered_by(const block_state *S)
 {
     remembered R;
     R.z = S->z, R.slip = S->slip, R.press = S->press, R.pair_of = S->pair_of, R.pair_press = S->pair_press,
-    R.pair_slip = S->pair_slip;
+    R.pair_slip = S->pair_slip, R.bond = S->bond;
     return R;
 }
 

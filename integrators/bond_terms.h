@@ -58,18 +58,9 @@ FN real poly_at(const double *p, real x, real *slope, real *bend)
     return y;
 }
 
-/// The equations of a bond at the iterate.
-KERNEL void bond_rows_now(const lane_model *m, const solve *W, const model_bond *o, bond_row *r)
+/// The equations of a loop whose ends are at e.
+KERNEL void loop_rows(const model_bond *o, bond_ends e, bond_row *r)
 {
-    if (o->kind == BOND_COUPLING) {
-        real slope, bend;
-        const real x = o->leader < 0 ? rset(0) : W->in.x[m->bodies[o->leader].qadr];
-        clear_bond_row(r, rset(1));
-        r->c = W->in.x[m->bodies[o->follower].qadr] - poly_at(o->poly, x, &slope, &bend);
-        r->by_follower = rset(1), r->by_leader = negate(slope);
-        return;
-    }
-    const bond_ends e = ends_now(W, o);
     const int places = place_rows(o->kind);
     const mat3 Aa = mmul(e.A.R, const33(o->axes_a)), Ab = mmul(e.B.R, const33(o->axes_b));
     const real per = rset(1 / o->size);
@@ -92,6 +83,20 @@ KERNEL void bond_rows_now(const lane_model *m, const solve *W, const model_bond 
         for (int i = 0; i < n; i++)
             add_axes_row(&r[k], column_of(Aa, pair[i][0]), column_of(Ab, pair[i][1]), rset(sign[i] * o->length));
     }
+}
+
+/// The equations of a bond at the iterate.
+KERNEL void bond_rows_now(const lane_model *m, const solve *W, const model_bond *o, bond_row *r)
+{
+    if (o->kind != BOND_COUPLING) {
+        loop_rows(o, ends_now(W, o), r);
+        return;
+    }
+    real slope, bend;
+    const real x = o->leader < 0 ? rset(0) : W->in.x[m->bodies[o->leader].qadr];
+    clear_bond_row(r, rset(1));
+    r->c = W->in.x[m->bodies[o->follower].qadr] - poly_at(o->poly, x, &slope, &bend);
+    r->by_follower = rset(1), r->by_leader = negate(slope);
 }
 
 /// What bonds store where bodies have the axes of T and the origins p [nbody], the coordinates q, and forces f [nrow], J:

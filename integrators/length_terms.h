@@ -130,6 +130,28 @@ FN real outside_of(real l, const double between[2], mask *out)
 
 FN lane_motor tendon_motor(const lane_model *m, const model_bond *o) { return told_now(m, &m->motors[o->motor - 1], false); }
 
+/// What acts along a length, with a gradient f = V', a curvature k = V'' and an energy V.
+typedef struct {
+    real force, stiffness, E;
+} pull_along_length;
+
+/// Spring and stops at a length, with a damper of c N/m along the way.
+KERNEL pull_along_length pull_at(const model_bond *o, real length, real way, real c)
+{
+    pull_along_length s;
+    mask out, apart = lt(rset(o->rest[0]), rset(o->rest[1]));
+    const real over = outside_of(length, o->rest, &out);
+    const real k = sel(both(apart, not_(out)), rset(0), rset(o->stiffness));  // slack between two lengths
+    s.force = fmadd(k, over, c * way), s.stiffness = k + c;
+    s.E = rset(0.5) * fmadd(k * over, over, c * way * way);
+    if (o->compliance > 0) {  // beyond its range: stiff
+        const real past = outside_of(length, o->range, &out), stiff = sel(out, rset(1 / o->compliance), rset(0));
+        s.force = fmadd(stiff, past, s.force), s.stiffness = s.stiffness + stiff;
+        s.E = fmadd(rset(0.5) * stiff * past, past, s.E);
+    }
+    return s;
+}
+
 /// Spring, damper, stops and motor of a length at the iterate.
 typedef struct {
     real length, way, force, stiffness, E;
@@ -138,17 +160,9 @@ typedef struct {
 KERNEL pull_now pull_of_length(const lane_model *m, const solve *W, const model_bond *o)
 {
     pull_now s;
-    mask out, apart = lt(rset(o->rest[0]), rset(o->rest[1]));
     s.length = length_in_solve(m, W, o, false), s.way = s.length - length_in_solve(m, W, o, true);
-    const real c = rset(o->damping) * W->in.drag, over = outside_of(s.length, o->rest, &out);
-    const real k = sel(both(apart, not_(out)), rset(0), rset(o->stiffness));  // slack between two lengths
-    s.force = fmadd(k, over, c * s.way), s.stiffness = k + c;
-    s.E = rset(0.5) * fmadd(k * over, over, c * s.way * s.way);
-    if (o->compliance > 0) {  // beyond its range: stiff
-        const real past = outside_of(s.length, o->range, &out), stiff = sel(out, rset(1 / o->compliance), rset(0));
-        s.force = fmadd(stiff, past, s.force), s.stiffness = s.stiffness + stiff;
-        s.E = fmadd(rset(0.5) * stiff * past, past, s.E);
-    }
+    const pull_along_length held = pull_at(o, s.length, s.way, rset(o->damping) * W->in.drag);
+    s.force = held.force, s.stiffness = held.stiffness, s.E = held.E;
     if (!o->motor) return s;
     const lane_motor a = tendon_motor(m, o);
     const motor_potential V = motor_step(&a, s.length, s.way, W->in.drag * s.way, W->in.drag);
@@ -159,13 +173,7 @@ KERNEL pull_now pull_of_length(const lane_model *m, const solve *W, const model_
 /// What a spring or tendon of this length stores, J.
 FN real stored_along(const lane_model *m, const model_bond *o, real length)
 {
-    mask out;
-    const real over = outside_of(length, o->rest, &out);
-    real E = rset(0.5 * o->stiffness) * over * over;
-    if (o->compliance > 0) {
-        const real past = outside_of(length, o->range, &out);
-        E = fmadd(rset(0.5 / o->compliance) * past, past, E);
-    }
+    const real E = pull_at(o, length, rset(0), rset(0)).E;
     if (!o->motor) return E;
     const lane_motor a = tendon_motor(m, o);
     return E + motor_energy(&a, length);

@@ -26,6 +26,7 @@ typedef struct {
     const real *press;
     const real *pair_of, *pair_press;  // [nslot] of pairs of links; NULL: there are none
     const vec3 *pair_slip;
+    const real *bond;  // [nrow] forces of equations
 } remembered;
 
 /// What contact point k, of loads at L, feels under the normal force l with bristles bent to z: the force of its surface on it,

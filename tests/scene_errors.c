@@ -603,7 +603,7 @@ static const struct {
      {"tendons[0].path[0]: expected a point of a path", "tendons[0].path[1]: expected a point of a path", "tendons[1].joints: expected joints",
       "tendons[2].joints.b: unknown link 'b'"}},
     {TOP("tendons: [^{damping: 1}]"), {"tendons[0].path: missing"}},
-    {TOP("tendons: [^{joints: {a: 1}}]"), {"tendons[0].stiffness: missing; a tendon has a stiffness, a damping, a range or a motor"}},
+    {TOP("tendons: [^{joints: {a: 1}}]"), {"tendons[0].stiffness: missing; a tendon has a stiffness, a damping, a range, a motor or a sensor"}},
     {TOP("tendons: [{path: ^[{link: a}], damping: 1}, {path: ^[{link: world}, {link: world, at: [1, 0, 0]}], damping: 1}, "
          "{joints: {a: 1}, ^path: [], damping: 1}, {path: ^[{link: a}, {pulley: 2}, {link: a}, {link: world}], damping: 1}]"),
      {"tendons[0].path: expected a list of at least two points", "tendons[1].path: none of its points moves",

@@ -12,16 +12,43 @@
 #include <stdlib.h>
 
 static const ctn_sensor_type known[] = {
-    CTN_SENSE_JOINT_POSITION, CTN_SENSE_JOINT_VELOCITY,    CTN_SENSE_POSITION, CTN_SENSE_ORIENTATION, CTN_SENSE_POSE,
-    CTN_SENSE_VELOCITY,       CTN_SENSE_ANGULAR_VELOCITY,  CTN_SENSE_TWIST,    CTN_SENSE_GYRO,        CTN_SENSE_VELOCIMETER,
-    CTN_SENSE_DISTANCE,       CTN_SENSE_RELATIVE_POSITION, CTN_SENSE_COM,      CTN_SENSE_COM_VELOCITY};
-enum { KNOWN = sizeof known / sizeof *known, TYPES = CTN_SENSE_REACTION + 1 };
+    CTN_SENSE_JOINT_POSITION, CTN_SENSE_JOINT_VELOCITY,    CTN_SENSE_POSITION, CTN_SENSE_ORIENTATION,  CTN_SENSE_POSE,
+    CTN_SENSE_VELOCITY,       CTN_SENSE_ANGULAR_VELOCITY,  CTN_SENSE_TWIST,    CTN_SENSE_GYRO,         CTN_SENSE_VELOCIMETER,
+    CTN_SENSE_DISTANCE,       CTN_SENSE_RELATIVE_POSITION, CTN_SENSE_COM,      CTN_SENSE_COM_VELOCITY, CTN_SENSE_TENDON_LENGTH,
+    CTN_SENSE_TENDON_VELOCITY};
+enum { KNOWN = sizeof known / sizeof *known, OF_LINKS = KNOWN - 2, TYPES = CTN_SENSE_TENDON_FORCE + 1 };
 
 static bool is_known(ctn_sensor_type type)
 {
     for (int k = 0; k < KNOWN; k++)
         if (known[k] == type) return true;
     return false;
+}
+
+/// Tendons along paths that begin in the world, with a pulley, to every link that moves; and one over joints.
+static void add_tendons(FILE *out, const ctn_model *m, rng *r)
+{
+    const int n = ctn_model_nlink(m);
+    int single = -1;
+    fprintf(out, "tendons:\n");
+    for (int l = 0; l < n; l++) {
+        const ctn_link *const k = ctn_model_link(m, l);
+        if (!k->nv) continue;
+        if (k->joint != CTN_BALL && k->joint != CTN_FREE && k->nv == 1) single = l;
+        fprintf(out, "  - {name: t%d, path: [{link: world, at: [0.3, 2, -1.2]}", l);
+        for (int i = 0; i < 4; i++)
+            fprintf(out, ", %s{link: %s, at: [%.17g, %.17g, %.17g]}", i == 2 ? "{pulley: 3}, " : "",
+                    ctn_model_link(m, i ? rng_below(r, n) : l)->name, rng_uniform(r, -1, 1), rng_uniform(r, -1, 1),
+                    rng_uniform(r, -1, 1));
+        fprintf(out, "]}\n");
+    }
+    if (single >= 0) fprintf(out, "  - {name: belt, joints: {%s: 0.3}}\n", ctn_model_link(m, single)->name);
+    fprintf(out, "sensors:\n");
+    for (int l = 0; l < n; l++)
+        for (int rate = 0; rate < 2 && ctn_model_link(m, l)->nv; rate++)
+            fprintf(out, "  - {name: t%d-%d, type: tendon_%s, tendon: t%d}\n", l, rate, rate ? "velocity" : "length", l);
+    for (int rate = 0; rate < 2 && single >= 0; rate++)
+        fprintf(out, "  - {name: belt-%d, type: tendon_%s, tendon: belt}\n", rate, rate ? "velocity" : "length");
 }
 
 /// Every type that has gradients on every link, with points and axes of its own; some of others between them.
@@ -32,10 +59,11 @@ static char *sensed_scene(uint64_t seed, const random_options *options)
     size_t size;
     rng r = {seed * 31};
     FILE *const out = open_memstream(&all, &size);
-    fprintf(out, "%s\nsensors:\n", text);
+    fprintf(out, "%s\n", text);
+    add_tendons(out, m, &r);
     for (int l = 0; l < ctn_model_nlink(m); l++) {
         const ctn_link *const k = ctn_model_link(m, l), *const other = ctn_model_link(m, rng_below(&r, ctn_model_nlink(m)));
-        for (int i = 0; i < KNOWN; i++) {
+        for (int i = 0; i < OF_LINKS; i++) {
             const ctn_sensor_type t = known[i];
             const bool joint = t <= CTN_SENSE_JOINT_VELOCITY, tree = t >= CTN_SENSE_COM,
                        pair = t == CTN_SENSE_DISTANCE || t == CTN_SENSE_RELATIVE_POSITION;
@@ -245,7 +273,7 @@ START_TEST(refused)
     ck_assert_int_eq(ctn_sensors_have_gradients(m, (int[]){0}, 0, &err), CTN_OK);
     ck_assert_int_eq(ctn_sensors_have_gradients(m, (int[]){9, 8}, 2, &err), CTN_UNAVAILABLE);
     ck_assert_str_eq(err.message, "sensor 'felt': the type imu has no gradient; types that have one are those of positions and "
-                                  "velocities of joints, of frames on links and of centres of mass");
+                                  "velocities of joints, of frames on links, of centres of mass and of lengths of tendons");
     ck_assert_int_eq(ctn_sensors_have_gradients(m, NULL, 0, &err), CTN_UNAVAILABLE);
     ck_assert_int_eq(ctn_sensors_have_gradients(m, (int[]){10}, 1, &err), CTN_BAD_ARGUMENT);
     ck_assert_str_eq(err.message, "ctn_sensors_have_gradients: expected numbers of sensors, 0 to 9, found 10");

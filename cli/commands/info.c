@@ -124,9 +124,10 @@ static void print_signals(const setup *s, bool all)
     if (!all && sc->nsignal > ROWS) printf("  ... %d more (--all prints them)\n", sc->nsignal - ROWS);
 }
 
-/// What a sensor is of: a link, a joint, or all links.
+/// What a sensor is of: a link, a joint, a loop, a coupling, a tendon, or all links.
 static const char *sensor_link(const ctn_model *m, const ctn_sensor *s)
 {
+    if (s->bond) return s->bond;
     return s->link < 0 ? "all links" : ctn_model_link(m, s->link)->name;
 }
 
@@ -386,6 +387,7 @@ static void add_sensor(cJSON *sensors, const ctn_model *m, const ctn_sensor *s)
     json_text(one, "name", s->name);
     json_text(one, "type", ctn_sensor_type_name(s->type));
     if (s->link >= 0) json_text(one, "link", ctn_model_link(m, s->link)->name);
+    if (s->bond) json_text(one, "of", s->bond);
     json_number(one, "first", s->first);
     cJSON *const numbers = json_array(one, "numbers"), *const units = json_array(one, "units");
     for (int k = 0; k < s->count; k++) {

@@ -52,6 +52,16 @@ typedef enum ctn_sensor_type {
     CTN_SENSE_REACTION_FORCE,   // N, on the link
     CTN_SENSE_REACTION_TORQUE,  // N m, likewise, about the point
     CTN_SENSE_REACTION,         // both, the torque first
+    // of a loop: what it puts on its link `a`, as of the step made last; 0 before the first one
+    CTN_SENSE_LOOP_FORCE,   // N, at its point on `a`
+    CTN_SENSE_LOOP_TORQUE,  // N m, about that point
+    CTN_SENSE_LOOP_WRENCH,  // both, the torque first
+    // of a coupling, likewise
+    CTN_SENSE_COUPLING_FORCE,  // N m, N: on the joint that follows
+    // of a tendon
+    CTN_SENSE_TENDON_LENGTH,    // m
+    CTN_SENSE_TENDON_VELOCITY,  // m/s, of its length
+    CTN_SENSE_TENDON_FORCE,     // N: spring, damper, stops and motor together; below 0 it pulls
 } ctn_sensor_type;
 
 enum { CTN_SENSOR_NUMBERS = 7 };  // of one sensor, at most
@@ -69,6 +79,7 @@ typedef struct ctn_sensor {
     double radius;                     // m, of sensors of contact: how far from the point; 0: all contact points of the link
     double noise[CTN_SENSOR_NUMBERS];  // standard deviation of each number; of a quaternion three, of turns about own axes (rad)
     double delay;                      // s
+    const char *bond;                  // the name of its loop, coupling or tendon, owned by the model; NULL: of another type
     int first, count;                  // its numbers among those of all sensors
 } ctn_sensor;
 
@@ -87,16 +98,16 @@ CTN_API int ctn_model_find_sensor(const ctn_model *model, const char *name);
 /// What all sensors of the model measure at given states, without noise and delay: values [count][numbers], in the order of the
 /// scene. q, v, tau as for ctn_aba: accelerations and joint forces are those under tau [count][nv] (NULL: none) and all that acts
 /// by itself, but for dry friction and contact, which go by what a world remembers; sensors of contact say what depth and its
-/// rate alone ask for. Nothing is written for a `count` below 1, or without sensors.
+/// rate alone ask for, and loops and couplings have no force. Nothing is written for a `count` below 1, or without sensors.
 CTN_API void ctn_sensors(ctn_dynamics *dyn, int count, const double *q, const double *v, const double *tau, double *values);
 
 /// Gradients of a scalar, given its gradients by what ctn_sensors measures: from by_values [count][numbers] into by_q, by_v
 /// [count][nv], by q in tangent coordinates (catena/derivatives.h); each may be NULL. By the types joint_position,
 /// joint_velocity, position, orientation, pose, velocity, angular_velocity, twist, gyro, velocimeter, distance,
-/// relative_position, com and com_velocity; what by_values has for sensors of other types is not looked at
-/// (ctn_sensors_have_gradients). Analytic, without noise and delay. A distance of 0 has the gradient 0. O(links) a leaf of the
-/// tree, for leaves whose numbers are used: sensors with by_values 0 cost nothing. Every engine and every `count` gives the same
-/// bits; nothing is written for a `count` below 1. [docs/derivatives.md, Sensors]
+/// relative_position, com, com_velocity, tendon_length and tendon_velocity; what by_values has for sensors of other types is not
+/// looked at (ctn_sensors_have_gradients). Analytic, without noise and delay. A distance of 0 has the gradient 0. O(links) a leaf
+/// of the tree, for leaves whose numbers are used: sensors with by_values 0 cost nothing. Every engine and every `count` gives the
+/// same bits; nothing is written for a `count` below 1. [docs/derivatives.md, Sensors]
 CTN_API void ctn_sensors_gradient(ctn_dynamics *dyn, int count, const double *q, const double *v, const double *by_values,
                                   double *by_q, double *by_v);
 

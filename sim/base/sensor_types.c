@@ -5,6 +5,7 @@
 
 #define XYZ "x y z"
 #define QUATERNION "qw qx qy qz"
+#define WRENCH "tx ty tz fx fy fz"
 enum { ACCELERATIONS = SENSOR_ACCELERATIONS, REACTIONS = SENSOR_ACCELERATIONS | SENSOR_REACTIONS };
 
 const sensor_type sensor_types[SENSOR_TYPES] = {
@@ -40,7 +41,14 @@ const sensor_type sensor_types[SENSOR_TYPES] = {
     [CTN_SENSE_CONTACT_FORCE] = {"contact_force", SENSOR_OF_CONTACT, 3, XYZ, "N", .needs = SENSOR_CONTACTS},
     [CTN_SENSE_REACTION_FORCE] = {"reaction_force", SENSOR_OF_AXES, 3, XYZ, "N", .needs = REACTIONS},
     [CTN_SENSE_REACTION_TORQUE] = {"reaction_torque", SENSOR_OF_FRAME, 3, XYZ, "N m", .needs = REACTIONS},
-    [CTN_SENSE_REACTION] = {"reaction", SENSOR_OF_FRAME, 6, "tx ty tz fx fy fz", "N m", "N", 3, REACTIONS},
+    [CTN_SENSE_REACTION] = {"reaction", SENSOR_OF_FRAME, 6, WRENCH, "N m", "N", 3, REACTIONS},
+    [CTN_SENSE_LOOP_FORCE] = {"loop_force", SENSOR_OF_LOOP, 3, XYZ, "N", .needs = SENSOR_BONDS},
+    [CTN_SENSE_LOOP_TORQUE] = {"loop_torque", SENSOR_OF_LOOP, 3, XYZ, "N m", .needs = SENSOR_BONDS},
+    [CTN_SENSE_LOOP_WRENCH] = {"loop_wrench", SENSOR_OF_LOOP, 6, WRENCH, "N m", "N", 3, SENSOR_BONDS},
+    [CTN_SENSE_COUPLING_FORCE] = {"coupling_force", SENSOR_OF_COUPLING, 1, "", .needs = SENSOR_BONDS},
+    [CTN_SENSE_TENDON_LENGTH] = {"tendon_length", SENSOR_OF_TENDON, 1, "", "m", .needs = SENSOR_BONDS},
+    [CTN_SENSE_TENDON_VELOCITY] = {"tendon_velocity", SENSOR_OF_TENDON, 1, "", "m/s", .needs = SENSOR_BONDS},
+    [CTN_SENSE_TENDON_FORCE] = {"tendon_force", SENSOR_OF_TENDON, 1, "", "N", .needs = SENSOR_BONDS},
 };
 
 int sensor_type_quaternion(ctn_sensor_type type) { return type == CTN_SENSE_ORIENTATION ? 0 : type == CTN_SENSE_POSE ? 3 : -1; }

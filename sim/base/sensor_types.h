@@ -16,6 +16,9 @@ typedef enum sensor_of {
     SENSOR_OF_CONTACT,  // of contact points of a link, near a point
     SENSOR_OF_TREE,
     SENSOR_OF_ALL,
+    SENSOR_OF_LOOP,
+    SENSOR_OF_COUPLING,
+    SENSOR_OF_TENDON,
 } sensor_of;
 
 typedef struct sensor_type {
@@ -28,7 +31,7 @@ typedef struct sensor_type {
     unsigned needs;  // sensor_need
 } sensor_type;
 
-enum { SENSOR_TYPES = CTN_SENSE_REACTION + 1 };
+enum { SENSOR_TYPES = CTN_SENSE_TENDON_FORCE + 1 };
 extern const sensor_type sensor_types[SENSOR_TYPES];
 
 /// Where among the numbers of a type a quaternion begins; -1: it has none. Of joints: sim/model/sensors.c.

@@ -222,7 +222,7 @@ ctn_status ctn_batch_equation_forces(ctn_batch *batch, double *values, ctn_error
     for (int w = 0; w < batch->cfg.worlds && n; w++) {
         remembered_between S;
         if (!remember(batch, w, &S)) return fail(err, CTN_NO_MEMORY, "not enough memory for the forces of loops");
-        memcpy(values + (size_t)w * (size_t)n, S.force, (size_t)n * sizeof *values);
+        for (int k = 0; k < n; k++) values[(size_t)w * (size_t)n + (size_t)k] = 0 - S.force[k];  // they are gradients
         free(S.flat);
     }
     return CTN_OK;

@@ -23,7 +23,9 @@ static bool has_gradient(ctn_sensor_type type)
     case CTN_SENSE_DISTANCE:
     case CTN_SENSE_RELATIVE_POSITION:
     case CTN_SENSE_COM:
-    case CTN_SENSE_COM_VELOCITY: return true;
+    case CTN_SENSE_COM_VELOCITY:
+    case CTN_SENSE_TENDON_LENGTH:
+    case CTN_SENSE_TENDON_VELOCITY: return true;
     default: return false;
     }
 }
@@ -43,7 +45,7 @@ ctn_status ctn_sensors_have_gradients(const ctn_model *model, const int *used, i
         if (counts && !has_gradient(s->type))
             return fail(err, CTN_UNAVAILABLE,
                         "sensor '%s': the type %s has no gradient; types that have one are those of positions and velocities of "
-                        "joints, of frames on links and of centres of mass",
+                        "joints, of frames on links, of centres of mass and of lengths of tendons",
                         s->name, ctn_sensor_type_name(s->type));
     }
     return CTN_OK;
@@ -150,6 +152,56 @@ static void frame_gradient(const motion_pullback *m, const model_sensor *of, con
     }
 }
 
+/// A link that is fixed to a body; -1: the world.
+static int link_on(const ctn_model *m, int body)
+{
+    int link = body < 0 ? -1 : 0;
+    while (link >= 0 && m->frames[link].body != body) link++;
+    return link;
+}
+
+/// Where a point of a path is and how fast, and on which link.
+static int path_point(const motion_pullback *m, const bond_point *p, double *x, double *u)
+{
+    const ctn_model *const model = m->dyn->model;
+    const int link = link_on(model, p->body);
+    double at[3];
+    memcpy(x, p->at, 3 * sizeof *x), memset(u, 0, 3 * sizeof *u);
+    if (link < 0) return link;
+    link_point(model, link, p->at, at);
+    motion_of_point(m, link, at, x, u);
+    return link;
+}
+
+/// Of the length of a tendon along a path, sum of s |d|, d from each point to the one before it, or of how fast it goes, sum of
+/// s d.u / |d|, which moves with d by s (u - d d.u / |d|^2) / |d|.
+static void path_gradient(const motion_pullback *m, const model_bond *o, bool rate, double by)
+{
+    for (const bond_point *p = m->dyn->model->bond_points + o->point, *const last = p + o->points - 1; p < last; p++) {
+        double x[2][3], u[2][3], d[3], w[3], size2 = 0, along = 0;
+        if (!(p->share > 0) || p[0].body == p[1].body) continue;
+        const int link[2] = {path_point(m, p, x[0], u[0]), path_point(m, p + 1, x[1], u[1])};
+        for (int i = 0; i < 3; i++) d[i] = x[0][i] - x[1][i], size2 += d[i] * d[i], along += d[i] * (u[0][i] - u[1][i]);
+        if (!(size2 > 0)) continue;
+        const double per = by * p->share / sqrt(size2);
+        for (int side = 0; side < 2; side++) {
+            const double sign = side ? -per : per;
+            if (link[side] < 0) continue;
+            for (int i = 0; i < 3; i++) w[i] = sign * d[i];
+            if (rate) pull_velocity(m, link[side], x[side], w);
+            for (int i = 0; i < 3 && rate; i++) w[i] = sign * (u[0][i] - u[1][i] - d[i] * along / size2);
+            pull_place(m, link[side], x[side], w);
+        }
+    }
+}
+
+/// Of a tendon over joints.
+static void shares_gradient(const ctn_model *m, const model_bond *o, double by, double *to)
+{
+    for (int k = o->joint; to && k < o->joint + o->joints; k++)
+        to[m->bodies[m->bond_joints[k].body].vadr] += m->bond_joints[k].share * by;
+}
+
 static bool any(const double *x, int n)
 {
     for (int k = 0; k < n; k++)
@@ -170,8 +222,15 @@ static void gradient_at(ctn_dynamics *dyn, const double *q, const double *v, con
             joint_gradient(s, q, by, by_q, by_v);
             continue;
         }
+        const model_bond *const o = s->bond < 0 ? NULL : &model->bonds[s->bond];
+        const bool rate = s->about.type == CTN_SENSE_TENDON_VELOCITY;
+        if (o && o->joints) {
+            shares_gradient(model, o, by[0], rate ? by_v : by_q);
+            continue;
+        }
         if (!m.dyn) m = motion_pullback_at(dyn, q, v);
-        if (s->about.type < CTN_SENSE_COM) frame_gradient(&m, s, by);
+        if (o) path_gradient(&m, o, rate, by[0]);
+        else if (s->about.type < CTN_SENSE_COM) frame_gradient(&m, s, by);
         else pull_com(&m, s->whole ? -1 : s->first_body, s->end_body, by, s->about.type == CTN_SENSE_COM_VELOCITY);
     }
     if (m.dyn) motion_pullback_end(&m, by_q, by_v);

@@ -252,6 +252,7 @@ static void run_sensors(const lane_model *of, void *scratch, const model_sensor 
             real out[CTN_SENSOR_NUMBERS];
             if (sensors[k].needs & SENSOR_CONTACTS) sense_contacts(m, &sensors[k], &R, &f.loads, f.T, out);
             else if (sensors[k].needs & SENSOR_REACTIONS) sense_reaction(m, &sensors[k], &R, &x, &f.loads, out);
+            else if (sensors[k].needs & SENSOR_BONDS || sensors[k].bond >= 0) sense_bond(m, &sensors[k], R.bond, &x, out);
             else sense(m, &sensors[k], &x, out);
             for (int l = 0; l < LANES; l++)
                 row[l] = values + (size_t)(c + (l < lanes ? l : 0)) * (size_t)width + (size_t)sensors[k].about.first;

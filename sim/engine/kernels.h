@@ -13,6 +13,7 @@
 #include "integrators/reactions.h"
 #include "dynamics/derivatives.h"
 #include "integrators/block_step.h"
+#include "integrators/bond_sensors.h"
 #include "integrators/contact_sensors.h"
 #include "integrators/lane_run.h"
 #include "integrators/block_adjoint.h"

@@ -266,12 +266,18 @@ static ctn_status check_bond(const ctn_model *m, const ctn_scene *scene, int k, 
         name, open, scene->links[s->a].name, s->b < 0 ? "world" : scene->links[s->b].name, size);
 }
 
+/// Whether it is more than a length that is measured.
+static bool bond_acts(const model_bond *o)
+{
+    return o->rows || o->stiffness > 0 || o->damping > 0 || o->compliance > 0 || o->motor;
+}
+
 /// What has no mass of its own has no row of its own that a force could act on (integrators/collocation.h).
 static ctn_status check_mass(const ctn_model *m, const ctn_scene *scene, int k, ctn_error *err)
 {
     const scene_bond *const s = &scene->bonds[k];
     const bool loop = s->kind < BOND_COUPLING;
-    for (int side = 0; side < (loop ? 2 : s->npoint); side++) {
+    for (int side = 0; side < (loop ? 2 : s->npoint) && bond_acts(&m->bonds[k]); side++) {
         const int link = !loop ? s->points[side].link : side ? s->b : s->a, body = link < 0 ? -1 : m->frames[link].body;
         if (body < 0 || m->bodies[body].flags & BODY_MASS) continue;
         char key[40];
@@ -293,11 +299,13 @@ ctn_status compile_bonds(ctn_model *m, const ctn_scene *scene, ctn_error *err)
     m->bond_points = calloc(points, sizeof *m->bond_points);
     ctn_status status = R && m->bonds && m->bond_joints && m->bond_points ? CTN_OK : CTN_NO_MEMORY;
     for (int k = 0; k < scene->nbond && status == CTN_OK; k++) make_bond(m, scene, k, R, p);
-    for (int k = 0; k < scene->nbond && status == CTN_OK; k++) status = check_bond(m, scene, k, R, p, err);
-    for (int k = 0; k < scene->nbond && status == CTN_OK; k++) status = check_mass(m, scene, k, err);
     for (int n = 0; n < m->nmotor && status == CTN_OK; n++)
         if (m->motors[n].tendon) m->bonds[m->motors[n].tendon - 1].motor = n + 1;
-    m->nbond = status == CTN_OK ? scene->nbond : 0;
+    for (int k = 0; k < scene->nbond && status == CTN_OK; k++) status = check_bond(m, scene, k, R, p, err);
+    for (int k = 0; k < scene->nbond && status == CTN_OK; k++) status = check_mass(m, scene, k, err);
+    bool acts = false;  // where tendons are only measured nothing acts between bodies
+    for (int k = 0; k < scene->nbond && status == CTN_OK; k++) acts = acts || bond_acts(&m->bonds[k]);
+    m->nbond = acts ? scene->nbond : 0;
     free(R);
     return status;
 }

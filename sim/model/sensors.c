@@ -10,11 +10,11 @@
 
 static void sense_its_joint(const ctn_model *m, const scene_sensor *s, model_sensor *to)
 {
-    const ctn_link *const l = &m->links[s->link];
-    if (s->motor >= 0) {  // a thruster
+    if (s->motor >= 0) {  // a thruster, or on a tendon
         to->motor = s->motor, to->about.count = 1;
         return;
     }
+    const ctn_link *const l = &m->links[s->link];
     to->qadr = l->qadr, to->nq = l->nq, to->vadr = l->vadr, to->nv = l->nv;
     if (s->dof >= 0) to->qadr += s->dof, to->vadr += s->dof, to->nq = to->nv = 1;
     to->about.count = s->type == CTN_SENSE_JOINT_POSITION ? to->nq : to->nv;
@@ -72,7 +72,7 @@ bool compile_sensors(ctn_model *m, const ctn_scene *scene)
         const scene_sensor *const s = &scene->sensors[m->nsensor];
         const sensor_type *const type = &sensor_types[s->type];
         model_sensor *const to = &m->sensors[m->nsensor];
-        *to = (model_sensor){.needs = type->needs, .motor = -1, .body = -1, .to_body = -1};
+        *to = (model_sensor){.needs = type->needs, .motor = -1, .bond = s->bond, .body = -1, .to_body = -1};
         to->about = (ctn_sensor){.name = strdup(s->name),
                                  .type = s->type,
                                  .link = s->link,
@@ -82,7 +82,11 @@ bool compile_sensors(ctn_model *m, const ctn_scene *scene)
                                  .radius = s->radius,
                                  .first = first,
                                  .count = type->count};
-        if (!to->about.name) return false;
+        if (s->bond >= 0) to->about.bond = strdup(scene->bonds[s->bond].name);
+        if (!to->about.name || (s->bond >= 0 && !to->about.bond)) {
+            m->nsensor++;  // to be freed
+            return false;
+        }
         memcpy(to->about.point, s->point, sizeof s->point), memcpy(to->about.axes, s->axes, sizeof s->axes);
         memcpy(to->about.to_point, s->to_point, sizeof s->to_point), memcpy(to->about.noise, s->noise, sizeof s->noise);
         if (type->of <= SENSOR_OF_MOTOR) sense_its_joint(m, s, to);
@@ -103,7 +107,7 @@ void free_sensors(ctn_model *m)
 {
     for (int k = 0; k < m->nsensor; k++) {
         model_sensor *const s = &m->sensors[k];
-        free((char *)(uintptr_t)s->about.name);
+        free((char *)(uintptr_t)s->about.name), free((char *)(uintptr_t)s->about.bond);
         free((bool *)(uintptr_t)s->carries_body), free((bool *)(uintptr_t)s->carries_link);
     }
     free(m->sensors);

@@ -153,6 +153,7 @@ const char *sensor_unit(const ctn_model *model, const ctn_sensor *s, int k)
     for (int i = 0; i < model->nsensor; i++)
         if (&model->sensors[i].about == s && model->sensors[i].motor >= 0) {
             const motor_type type = model->motors[model->sensors[i].motor].type;
+            if (s->bond) return "N";
             if (type >= MOTOR_THRUST) return type == MOTOR_THRUST ? "N" : "N m";
         }
     const char *const rate = velocity_unit(link, sensed_dof(s, k));

@@ -104,7 +104,7 @@ typedef struct mjcf_assets {
     name_table names;
 } mjcf_assets;
 
-/// A tendon that the scene gets, and that an actuator names.
+/// A tendon that the scene gets, and that has a name.
 typedef struct mjcf_tendon {
     const char *name;
     bool driven;
@@ -272,7 +272,8 @@ void mjcf_tell_between(mjcf *m);
 
 /// Where something is: a link, and a frame in the link's.
 typedef struct mjcf_place {
-    const char *link;  // of sensors NULL: all links
+    const char *link;    // of sensors NULL: all links
+    const char *tendon;  // of sensors: NULL: none
     mjcf_pose at;
     double radius;  // m, of a site that is a ball
 } mjcf_place;

@@ -286,10 +286,10 @@ static void tell_equalities(mjcf *m, const char *kind, opened *list, void (*tell
 
 // ---- tendons
 
-/// Whether an actuator is on the tendon of this name.
-static bool is_actuated(const mjcf *m, const char *name)
+/// Whether something in a list, "actuator" or "sensor", is on the tendon of this name.
+static bool is_named(const mjcf *m, const char *list, const char *name)
 {
-    for (xml_element *c = xml_next(m->r->root->child, "actuator"); name && c; c = xml_next(c->next, "actuator"))
+    for (xml_element *c = xml_next(m->r->root->child, list); name && c; c = xml_next(c->next, list))
         for (xml_element *e = c->child; e; e = e->next) {
             const char *const tendon = xml_value(e, "tendon");
             if (tendon && !strcmp(tendon, name)) return true;
@@ -379,7 +379,7 @@ static void tell_tendon(mjcf *m, mjcf_item of, bool path, opened *list)
     const document_place at = e->at;
     const char *const name = xml_value(e, "name");
     double stiffness = 0, damping = 0, range[2], rest[2] = {-1, -1}, length = 0, first[3];
-    const bool driven = is_actuated(m, name);
+    const bool driven = is_named(m, "actuator", name), sensed = is_named(m, "sensor", name);
     xml_value(e, "group"), xml_value(e, "user"), xml_value(e, "margin"), xml_value(e, "width"), xml_value(e, "rgba");
     if (mjcf_find(m, of, "stiffness") && mjcf_some_numbers(m, of, "stiffness", 3, first) > 0) stiffness = first[0];
     if (mjcf_find(m, of, "damping") && mjcf_some_numbers(m, of, "damping", 3, first) > 0) damping = first[0];
@@ -388,8 +388,8 @@ static void tell_tendon(mjcf *m, mjcf_item of, bool path, opened *list)
     if (rests < 0 || !r->good) return;
     const char *const why = path ? check_sites(m, e) : joints_of_tendon(m, e, &length);
     if (!r->good) return;
-    if (why || (!(stiffness > 0) && !(damping > 0) && !limited && !driven)) {
-        ignore(m, e, why ? why : "it has no spring, no damper, no limits and no actuator");
+    if (why || (!(stiffness > 0) && !(damping > 0) && !limited && !driven && !sensed)) {
+        ignore(m, e, why ? why : "it has no spring, no damper, no limits, no actuator and no sensor");
         return;
     }
     if (rests == 1) rest[1] = rest[0];
@@ -399,13 +399,13 @@ static void tell_tendon(mjcf *m, mjcf_item of, bool path, opened *list)
     if (name && *name) say_text(r, "name", name, at);
     if (path && !say_path(m, e)) return;
     if (!path) say_joints(m, e);
-    if (stiffness > 0 || driven) say_number(r, "stiffness", stiffness, at);
+    if (stiffness > 0 || driven || sensed) say_number(r, "stiffness", stiffness, at);
     if (stiffness > 0 && rest[0] >= 0 && rest[1] > rest[0]) say_numbers(r, "rest", rest, 2, at);
     else if (stiffness > 0 && (rest[0] >= 0 || !path)) say_number(r, "rest", rest[0] < 0 ? length : rest[0], at);
     if (damping > 0) say_number(r, "damping", damping, at);
     if (limited) say_numbers(r, "range", range, 2, at);
     say_close(r);
-    if (name && driven) m->tendons[m->ntendon++] = (mjcf_tendon){.name = name};
+    if (name && *name) m->tendons[m->ntendon++] = (mjcf_tendon){.name = name};
 }
 
 static void tell_tendons(mjcf *m)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /// What a sensor's object is.
-enum { ON_SITE, ON_BALL_SITE, ON_HINGE, ON_BALL, ON_ACTUATOR, ON_FRAME, ON_TREE, ON_ALL };
+enum { ON_SITE, ON_BALL_SITE, ON_HINGE, ON_BALL, ON_ACTUATOR, ON_FRAME, ON_TREE, ON_TENDON, ON_ALL };
 
 static const struct {
     const char *name;
@@ -25,6 +25,8 @@ static const struct {
     {"ballquat", ON_BALL, CTN_SENSE_JOINT_POSITION},
     {"ballangvel", ON_BALL, CTN_SENSE_JOINT_VELOCITY},
     {"actuatorfrc", ON_ACTUATOR, CTN_SENSE_MOTOR_EFFORT},
+    {"tendonpos", ON_TENDON, CTN_SENSE_TENDON_LENGTH},
+    {"tendonvel", ON_TENDON, CTN_SENSE_TENDON_VELOCITY},
     {"framepos", ON_FRAME, CTN_SENSE_POSITION},
     {"framequat", ON_FRAME, CTN_SENSE_ORIENTATION},
     {"framelinvel", ON_FRAME, CTN_SENSE_VELOCITY},
@@ -142,11 +144,25 @@ static const char *find_joint(mjcf *m, const char *name, int on, mjcf_place *to)
     return "there is no such joint";
 }
 
+static const char *find_tendon(const mjcf *m, const char *name, bool actuated, mjcf_place *to)
+{
+    for (int i = 0; name && i < m->ntendon; i++) {
+        if (strcmp(m->tendons[i].name, name) != 0) continue;
+        if (actuated && !m->tendons[i].driven) return "its actuator is none here";
+        to->tendon = m->tendons[i].name;
+        return NULL;
+    }
+    return "there is no such tendon";
+}
+
 static const char *find_actuator(mjcf *m, const char *name, mjcf_place *to)
 {
     for (xml_element *list = xml_next(m->r->root->child, "actuator"); list; list = xml_next(list->next, "actuator"))
-        for (xml_element *e = list->child; e; e = e->next)
-            if (is_called(e, name)) return find_joint(m, xml_value(e, "joint"), ON_ACTUATOR, to);
+        for (xml_element *e = list->child; e; e = e->next) {
+            if (!is_called(e, name)) continue;
+            const char *const tendon = xml_value(e, "tendon");
+            return tendon ? find_tendon(m, tendon, true, to) : find_joint(m, xml_value(e, "joint"), ON_ACTUATOR, to);
+        }
     return "there is no such actuator";
 }
 
@@ -160,6 +176,7 @@ static const char *find_object(mjcf *m, xml_element *e, int kind, mjcf_place *to
     case ON_ACTUATOR: return find_actuator(m, xml_value(e, "actuator"), to);
     case ON_FRAME: return find_frame(m, e, kinds[kind].type, to);
     case ON_TREE: return find_tree(m, e, to);
+    case ON_TENDON: return find_tendon(m, xml_value(e, "tendon"), false, to);
     default: return NULL;
     }
 }
@@ -184,6 +201,7 @@ static void tell_sensor(mjcf *m, xml_element *e, int kind, int number)
     say_open(r, NULL, NODE_MAPPING, e->at);
     say_text(r, "name", given && *given ? given : name, e->at);
     say_word(r, "type", type->name, e->at);
+    if (place.tendon) say_text(r, "tendon", place.tendon, e->at);
     if (place.link) say_text(r, type->of <= SENSOR_OF_MOTOR ? "joint" : "link", place.link, e->at);
     const bool touches = type->of == SENSOR_OF_CONTACT;
     if (type->of == SENSOR_OF_FRAME || type->of == SENSOR_OF_POINT || touches) say_unless_zero(r, "point", place.at.p, 3, e->at);

@@ -176,7 +176,8 @@ typedef struct scene_sensor {
     char *name;
     ctn_sensor_type type;
     int link, dof;  // -1: all links; all degrees of freedom
-    int motor;      // of a thruster: which of the scene's motors; -1: of none
+    int motor;      // of a thruster or a motor on a tendon: which of the scene's motors; -1: of none
+    int bond;       // of a loop, a coupling or a tendon, which of the scene's bonds; -1: of none
     double point[3], axes[4];
     int to_link;  // -1: the world
     double to_point[3];

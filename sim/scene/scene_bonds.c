@@ -50,6 +50,17 @@ static bool name_bond(source *s, const node *n, scene_bond *o)
     return o->name || out_of_memory(s);
 }
 
+int read_bond_name(source *s, const node *n, const char *list)
+{
+    const ctn_scene *const scene = s->r->scene;
+    const char *name;
+    if (!read_name(s, n, &name)) return -1;
+    for (int k = 0; k < scene->nbond; k++)
+        if (!strcmp(scene->bonds[k].list, list) && scene->bonds[k].name && !strcmp(scene->bonds[k].name, name)) return k;
+    bad_value(s, n, "no %.*s is called %s; `%s` have a `name`", (int)strlen(list) - 1, list, found(n).text, list);
+    return -1;
+}
+
 // ---- loops
 
 #define BIT(k) (1u << (k))
@@ -390,7 +401,10 @@ bool check_tendons(source *s, const node *n)
             if (o->list != tendons || o->entry != entry || o->file != file) continue;
             bool acts = o->pulls;
             for (int i = 0; i < scene->nmotor; i++) acts = acts || scene->motors[i].tendon == k + 1;
-            if (!acts) ok = missing_key(s, each, "stiffness", "missing; a tendon has a stiffness, a damping, a range or a motor");
+            for (int i = 0; i < scene->nsensor; i++) acts = acts || scene->sensors[i].bond == k;
+            if (!acts)
+                ok = missing_key(s, each, "stiffness",
+                                 "missing; a tendon has a stiffness, a damping, a range, a motor or a sensor");
         }
     return ok;
 }

@@ -116,15 +116,10 @@ static bool read_driven(source *s, const node *n, const node *const v[MOTOR_KEYS
 static bool read_pulled(source *s, const node *n, scene_motor *motor)
 {
     const ctn_scene *const scene = s->r->scene;
-    const scene_bond *o = NULL;
-    const char *name;
-    if (!read_name(s, n, &name)) return false;
-    for (int k = 0; k < scene->nbond && !o; k++) {
-        const scene_bond *const other = &scene->bonds[k];
-        if ((other->kind == BOND_TENDON || other->kind == BOND_PATH) && other->name && !strcmp(other->name, name)) o = other;
-    }
-    if (!o) return bad_value(s, n, "no tendon is called %s; `tendons` have a `name`", found(n).text);
-    motor->told = 1, motor->tendon = (int)(o - scene->bonds) + 1;
+    const int bond = read_bond_name(s, n, "tendons");
+    if (bond < 0) return false;
+    const scene_bond *const o = &scene->bonds[bond];
+    motor->told = 1, motor->tendon = bond + 1;
     motor->link = o->njoint ? o->joints[0] : -1;
     for (int k = 0; k < o->npoint && motor->link < 0; k++)
         if (o->points[k].link >= 0 && link_moves(scene, o->points[k].link)) motor->link = o->points[k].link;

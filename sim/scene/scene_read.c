@@ -322,8 +322,8 @@ bool read_source(source *s, const char *text, size_t length)
     if (v[TOP_TENDONS]) ok = read_tendons(s, v[TOP_TENDONS]) && ok;
     if (v[TOP_GAITS]) ok = read_gaits(s, v[TOP_GAITS]) && ok;
     if (v[TOP_MOTORS]) ok = read_motors(s, v[TOP_MOTORS]) && ok;
-    if (v[TOP_TENDONS] && ok) ok = check_tendons(s, v[TOP_TENDONS]);
     if (v[TOP_SENSORS]) ok = read_sensors(s, v[TOP_SENSORS]) && ok;
+    if (v[TOP_TENDONS] && ok) ok = check_tendons(s, v[TOP_TENDONS]);
     if (v[TOP_CONTROLLER] && ok) ok = read_controller(s, v[TOP_CONTROLLER]);  // it goes by motors and sensors as they are
     if (v[TOP_SEARCH]) ok = read_search(s, v[TOP_SEARCH]) && ok;
     if (v[TOP_FLUID]) ok = read_fluid(s, v[TOP_FLUID]) && ok;

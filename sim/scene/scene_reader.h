@@ -476,10 +476,14 @@ bool read_excluded(source *s, const node *n);
 bool read_loops(source *s, const node *n);
 bool read_couplings(source *s, const node *n);
 bool read_tendons(source *s, const node *n);
+/// The one of a list, "loops", "couplings" or "tendons", that a value names, after it has been read; -1: there is none, which is
+/// reported.
+int read_bond_name(source *s, const node *n, const char *list);
 bool add_link_spring(source *s, const node *n, int entry, const scene_load *spring, int b, const double at_b[3], double rest);
 void free_bonds(ctn_scene *scene);
 
-/// Whether each of the tendons in the list n has something that acts, a motor among it: motors are known.
+/// Whether each of the tendons in the list n has something that acts, a motor among it, or is measured: motors and sensors are
+/// known.
 bool check_tendons(source *s, const node *n);
 
 /// Joints that follow others, and do not say where they start, start where they follow. For the end.

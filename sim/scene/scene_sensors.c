@@ -1,4 +1,4 @@
-/// `sensors:`, what is measured: of joints, motors, frames on links, pairs of points, trees of links.
+/// `sensors:`, what is measured: of joints, motors, frames on links, pairs of points, trees of links, loops, couplings, tendons.
 #include "sim/base/sensor_types.h"
 #include "sim/scene/scene_reader.h"
 
@@ -20,6 +20,9 @@ enum sensor_key {
     SENSOR_KEY_NOISE,
     SENSOR_KEY_DELAY,
     SENSOR_KEY_MOTOR,
+    SENSOR_KEY_LOOP,
+    SENSOR_KEY_COUPLING,
+    SENSOR_KEY_TENDON,
     SENSOR_KEYS
 };
 
@@ -31,6 +34,8 @@ static const key sensor_keys[SENSOR_KEYS] = {
     [SENSOR_KEY_TO_LINK] = {.name = "to_link"},   [SENSOR_KEY_TO_POINT] = {.name = "to_point"},
     [SENSOR_KEY_RADIUS] = {.name = "radius"},     [SENSOR_KEY_NOISE] = {.name = "noise"},
     [SENSOR_KEY_DELAY] = {.name = "delay"},       [SENSOR_KEY_MOTOR] = {.name = "motor"},
+    [SENSOR_KEY_LOOP] = {.name = "loop"},         [SENSOR_KEY_COUPLING] = {.name = "coupling"},
+    [SENSOR_KEY_TENDON] = {.name = "tendon"},
 };
 
 #define BIT(k) (1u << SENSOR_KEY_##k)
@@ -46,7 +51,7 @@ enum {
 /// The keys of a sensor, by what it is of.
 static const unsigned keys_of[] = {
     [SENSOR_OF_JOINT] = JOINT,
-    [SENSOR_OF_MOTOR] = JOINT | BIT(LINK) | BIT(MOTOR),
+    [SENSOR_OF_MOTOR] = JOINT | BIT(LINK) | BIT(MOTOR) | BIT(TENDON),
     [SENSOR_OF_FRAME] = LINK | POINT | AXES,
     [SENSOR_OF_POINT] = LINK | POINT,
     [SENSOR_OF_AXES] = LINK | AXES,
@@ -56,6 +61,9 @@ static const unsigned keys_of[] = {
     [SENSOR_OF_CONTACT] = LINK | POINT | BIT(RADIUS),
     [SENSOR_OF_TREE] = LINK,
     [SENSOR_OF_ALL] = ALWAYS,
+    [SENSOR_OF_LOOP] = ALWAYS | BIT(LOOP),
+    [SENSOR_OF_COUPLING] = ALWAYS | BIT(COUPLING),
+    [SENSOR_OF_TENDON] = ALWAYS | BIT(TENDON),
 };
 
 static bool read_type(source *s, const node *n, ctn_sensor_type *type)
@@ -121,6 +129,35 @@ static bool read_sensed_thruster(source *s, const node *n, const node *const v[S
     return true;
 }
 
+/// The motor of a tendon.
+static bool read_pulling(source *s, const node *const v[SENSOR_KEYS], scene_sensor *sensor)
+{
+    const ctn_scene *const scene = s->r->scene;
+    const node *const tendon = v[SENSOR_KEY_TENDON];
+    static const int others[] = {SENSOR_KEY_JOINT, SENSOR_KEY_DOF, SENSOR_KEY_LINK, SENSOR_KEY_MOTOR};
+    for (int k = 0; k < 4; k++)
+        if (v[others[k]]) return bad_key(s, v[others[k]], "stands beside `tendon`: the motor is on a joint, a link or a tendon");
+    sensor->bond = read_bond_name(s, tendon, "tendons");
+    for (int k = 0; k < scene->nmotor && sensor->bond >= 0; k++)
+        if (scene->motors[k].tendon == sensor->bond + 1) sensor->motor = k;
+    return sensor->bond >= 0 &&
+           (sensor->motor >= 0 ||
+            bad_value(s, tendon, "%s has no motor; give it one in `motors`, or measure its tendon_force", found(tendon).text));
+}
+
+/// The loop, coupling or tendon that is measured; of a coupling the joint that follows, too.
+static bool read_sensed_bond(source *s, const node *n, const node *const v[SENSOR_KEYS], sensor_of of, scene_sensor *sensor)
+{
+    static const char *const lists[] = {"loops", "couplings", "tendons"};
+    const int k = of - SENSOR_OF_LOOP;
+    const node *const name = v[SENSOR_KEY_LOOP + k];
+    if (!name)
+        return missing_key(s, n, sensor_keys[SENSOR_KEY_LOOP + k].name, "missing; it is the name of one of `%s`", lists[k]);
+    sensor->bond = read_bond_name(s, name, lists[k]);
+    if (of == SENSOR_OF_COUPLING && sensor->bond >= 0) sensor->link = s->r->scene->bonds[sensor->bond].a;
+    return sensor->bond >= 0;
+}
+
 /// The link of a frame or of a tree.
 static bool read_sensed_link(source *s, const node *n, const node *link, sensor_of of, scene_sensor *sensor)
 {
@@ -143,7 +180,7 @@ static bool read_noise(source *s, const node *n, scene_sensor *sensor)
     const bool rate = sensor->type == CTN_SENSE_JOINT_VELOCITY, of_joint = rate || sensor->type == CTN_SENSE_JOINT_POSITION;
     value_unit units[CTN_SENSOR_NUMBERS] = {NO_UNIT};
     int count = type->count;
-    if (type->of <= SENSOR_OF_MOTOR) count = sensor->dof >= 0 ? 1 : joint_nv(joint);
+    if (type->of <= SENSOR_OF_MOTOR) count = sensor->dof >= 0 || sensor->bond >= 0 ? 1 : joint_nv(joint);
     else if (turn >= 0) count--;
     for (int k = 0; k < count; k++) {
         const char *const unit = type->unit && type->second && k >= type->second ? type->second_unit : type->unit;
@@ -159,8 +196,8 @@ static bool read_sensor(source *s, const node *n, scene_sensor *sensor)
 {
     const node *v[SENSOR_KEYS];
     const char *name = NULL;
-    *sensor =
-        (scene_sensor){.link = -1, .dof = -1, .motor = -1, .to_link = -1, .axes = {1}, .line = n->line, .column = n->column};
+    *sensor = (scene_sensor){
+        .link = -1, .dof = -1, .motor = -1, .bond = -1, .to_link = -1, .axes = {1}, .line = n->line, .column = n->column};
     if (!read_keys(s, n, "a sensor", sensor_keys, SENSOR_KEYS, v)) return false;
     bool ok = v[SENSOR_KEY_NAME] ? read_name(s, v[SENSOR_KEY_NAME], &name)
                                  : missing_key(s, n, "name", "missing; recordings and plots call the sensor by it");
@@ -171,7 +208,9 @@ static bool read_sensor(source *s, const node *n, scene_sensor *sensor)
         if (v[k] && !(keys_of[of] & (1u << k)))
             ok = bad_key(s, v[k], "a sensor of the type %s has none", sensor_types[sensor->type].name);
     if (!ok) return false;
-    if (of == SENSOR_OF_MOTOR && (v[SENSOR_KEY_LINK] || v[SENSOR_KEY_MOTOR])) ok = read_sensed_thruster(s, n, v, sensor);
+    if (of >= SENSOR_OF_LOOP) ok = read_sensed_bond(s, n, v, of, sensor);
+    else if (of == SENSOR_OF_MOTOR && v[SENSOR_KEY_TENDON]) ok = read_pulling(s, v, sensor);
+    else if (of == SENSOR_OF_MOTOR && (v[SENSOR_KEY_LINK] || v[SENSOR_KEY_MOTOR])) ok = read_sensed_thruster(s, n, v, sensor);
     else if (of <= SENSOR_OF_MOTOR) ok = read_sensed_joint(s, n, v, sensor);
     else ok = read_sensed_link(s, n, v[SENSOR_KEY_LINK], of, sensor);
     if (v[SENSOR_KEY_POINT]) ok = read_vector(s, v[SENSOR_KEY_POINT], 3, ANY_SIGN, sensor->point) && ok;
@@ -235,7 +274,7 @@ int scene_sensor_size(const ctn_scene *scene, int sensor)
     const scene_sensor *const x = &scene->sensors[sensor];
     const ctn_joint_type joint = x->link < 0 ? CTN_FIXED : scene->links[x->link].joint.type;
     if (sensor_types[x->type].count) return sensor_types[x->type].count;
-    if (x->dof >= 0) return 1;
+    if (x->dof >= 0 || x->bond >= 0) return 1;
     return x->type == CTN_SENSE_JOINT_POSITION ? joint_nq(joint) : joint_nv(joint);
 }
 
