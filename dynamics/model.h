@@ -194,8 +194,9 @@ enum load_flag {
     number friction;           /* of Coulomb */                                                                                  \
     number torsional, rolling; /* m, torsional and rolling friction (contact/rolling.h) */
 
-/// Gradients by friction and stiffness of every contact point, and by their relaxation. (integrators/contact_adjoint.h)
-#define CONTACT_GRADIENTS(ncontact) (2 * (size_t)(ncontact) + 1)
+/// Gradients by friction and stiffness of every contact point, and by their relaxation (integrators/contact_adjoint.h); and by what
+/// friction and stiffness of pairs of links are times (integrators/pair_adjoint.h).
+#define CONTACT_GRADIENTS(ncontact) (2 * (size_t)(ncontact) + 3)
 
 typedef struct point_constants {
     LOAD_CONSTANTS(double)

@@ -108,34 +108,46 @@ FN void bend_pullback(const solved_pair *s, vec3 b, int k, const pair_bars *bars
     push_apart(s, mul(s->A0.R, t->ma), mul(s->B0.R, t->mb), opposite(by), start);
 }
 
-/// What the gradient l by the normal force makes: by the gap; and added by that at the start, and by the weight.
+/// Takes gradients by what friction and stiffness of all pairs are times, and by the relaxation (m->by_contact).
+FN void add_by_pairs(const lane_model *m, real friction, real grip, real relaxation)
+{
+    real *const all = m->by_contact ? m->by_contact + 2 * m->ncontact : NULL;
+    if (all) all[0] = all[0] + relaxation, all[1] = all[1] + friction, all[2] = all[2] + grip;
+}
+
+/// What the gradient l by the normal force makes: by the gap; and added by that at the start, by the weight, and by what pairs are
+/// made of, as press_by_contact().
 FN real press_pullback(const lane_model *m, const solve *W, const pair_touch *t, real l, int k, const pair_bars *bars)
 {
     const real damped = m->relaxation * W->in.drag, share = damped / (rset(1) + damped);
     const real by = sel(lt(t->begun, rset(0)), t->normal.stiffness * share * l, rset(0));
     bars->before[k] = bars->before[k] + by;
     bars->weight[k] = bars->weight[k] + l * t->normal.force / sel(gt(t->weight, rset(0)), t->weight, rset(1));
+    const real undamped = rset(1) / (rset(1) + damped), grip = t->normal.stiffness * undamped;
+    const real by_relaxation = W->in.drag * fnmadd(grip * t->from, undamped, t->normal.force * undamped);
+    add_by_pairs(m, rset(0), l * t->normal.force / m->pair_grip, sel(gt(t->normal.force, rset(0)), l * by_relaxation, rset(0)));
     return negate(t->normal.stiffness * l);
 }
 
 // ---- what is remembered
 
-/// Of z' = s cut to m min(lag, l)/k: the gradients by s, lag and l.
+/// Of z' = s cut to m min(lag, l)/k: the gradients by s, lag and l, and by what m and k of all pairs are times.
 typedef struct {
     vec3 s;
-    real lag, l;
+    real lag, l, friction, grip;
 } kept_bend_bar;
 
 FN kept_bend_bar kept_bend_pullback(const lane_model *m, const touch_pair *p, const pair_touch *t, vec3 bar)
 {
     const real o = rset(0), one = rset(1), length = root(dot(t->s, t->s)), per = pair_friction(m, p) / pair_slide(m, p);
     const mask lagged = lt(t->lag, t->normal.force);
-    const real most = per * sel(lagged, t->lag, t->normal.force);
+    const real least = sel(lagged, t->lag, t->normal.force), most = per * least;
     const mask whole = le(length, most);
     const real inverse = one / sel(gt(length, o), length, one);
     const vec3 d = scale(t->s, inverse);
-    const real by_most = per * sel(whole, o, dot(d, bar));
+    const real cut = sel(whole, o, dot(d, bar)), by_most = per * cut;
     kept_bend_bar B;
+    B.friction = cut * least * rset(p->friction) / pair_slide(m, p), B.grip = negate(cut * most / m->pair_grip);
     B.s = sel3(whole, bar, scale(sub_scaled(bar, d, dot(d, bar)), most * inverse));
     B.lag = sel(lagged, by_most, o), B.l = sel(lagged, o, by_most);
     return B;
@@ -179,7 +191,7 @@ KERNEL void touch_memory_pullback(const lane_model *m, const solve *W, const vec
             }
             bend_pullback(&s, kept.s, k, bars, load);
             press_pullback(m, W, t, l + kept.l, k, bars);
-            bars->lag[k] = bars->lag[k] + kept.lag;
+            bars->lag[k] = bars->lag[k] + kept.lag, add_by_pairs(m, kept.friction, kept.grip, o);
         }
         add_joint_rows(m, way ? W->start : W->now, load, way ? q_bar : b);
     }
@@ -212,7 +224,10 @@ KERNEL void add_touch_rows(const lane_model *m, const solve *W, pose_work *A, co
         bend_pullback(&s, opposite(b), k, bars, A->load);
         bars->ma[k] = sub(bars->ma[k], tmul(s.A.R, cross(F->g, ya.w)));
         bars->mb[k] = add(bars->mb[k], tmul(s.B.R, cross(F->g, yb.w)));
-        bars->lag[k] = bars->lag[k] - sel(gt(t->lag, rset(0)), pair_friction(m, s.p) * dot(F->by_cap, v), rset(0));
+        const real by_cap = sel(gt(t->lag, rset(0)), dot(F->by_cap, v), rset(0)),
+                   work = sel(gt(F->k1, rset(0)), dot(F->g, v), rset(0));
+        bars->lag[k] = bars->lag[k] - pair_friction(m, s.p) * by_cap;
+        add_by_pairs(m, negate(rset(s.p->friction) * t->lag * by_cap), negate(work / m->pair_grip), rset(0));
     }
     add_joint_rows(m, W->start, A->load, q_bar);
 }

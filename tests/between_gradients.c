@@ -224,7 +224,7 @@ static double value_of(run_of *f)
 typedef struct {
     comparison all;
     long fallbacks, sticks, slides;  // steps in parts; places that touch at the ends of steps
-    int refused;                     // runs with a step that has no derivative
+    int refused, moved;              // runs with a step that has no derivative; derivatives above 1e-4
 } tally;
 
 /// Counts what touches in the run.
@@ -418,6 +418,93 @@ static void check_jacobians(const bond_case *c)
 START_TEST(jacobians) { check_jacobians(_i < BOND_CASES ? &bond_cases[_i] : &pair_cases[_i - BOND_CASES]); }
 END_TEST
 
+// ---- parameters
+
+enum { MOST_LIST = 4, NODES = STENCIL + 1 };
+
+/// The value of f at the ends of runs of a batch whose worlds have the parameters values [NODES][count]. False: a step was made in
+/// parts.
+static bool values_of_worlds(run_of *f, ctn_batch *b, const double *values, double x[NODES])
+{
+    ctn_error err = {0};
+    ctn_step_stats stats[NODES];
+    double *const q = numbers(NODES * f->nq), *const v = numbers(NODES * f->nv);
+    bool whole = true;
+    for (size_t w = 0; w < NODES; w++)
+        memcpy(q + w * f->nq, f->q, f->nq * sizeof *q), memcpy(v + w * f->nv, f->v, f->nv * sizeof *v);
+    ck_assert_int_eq(ctn_batch_set_parameters(b, values, &err), CTN_OK);
+    ck_assert_int_eq(ctn_batch_set_state(b, q, v, 0, &err), CTN_OK);
+    ck_assert_int_eq(ctn_batch_step(b, f->steps, stats, &err), CTN_OK);
+    ctn_batch_state(b, q, v);
+    for (size_t w = 0; w < NODES; w++) {
+        whole = whole && stats[w].substeps == f->steps;
+        memcpy(f->to_q, q + w * f->nq, f->nq * sizeof *q), memcpy(f->to_v, v + w * f->nv, f->nv * sizeof *v);
+        x[w] = value_of(f);
+    }
+    free(q), free(v);
+    return whole;
+}
+
+/// Gradients of a run by friction and depth of pairs, and of the ground, against batches whose worlds have their own.
+static void check_parameters(const bond_case *c, uint64_t seed, tally *t)
+{
+    static const ctn_parameter all[MOST_LIST] = {{.kind = CTN_PAIR_FRICTION_SCALE},
+                                                 {.kind = CTN_PAIR_DEPTH_SCALE},
+                                                 {.kind = CTN_GROUND_FRICTION},
+                                                 {.kind = CTN_GROUND_DEPTH}};
+    static const double widths[] = {1e-4, 1e-5, 3e-6};
+    enum { RUN = 8 };
+    const double most = 1e-7;
+    ctn_error err = {0};
+    rng r = {seed * 7 + 3};
+    ctn_model *const m = model_of_case(c);
+    const int count = m->ncontact ? 4 : 2;
+    ctn_batch_config cfg = config_of(c->dt);
+    run_of f = open_run(m, cfg, RUN, seed);
+    double *const dq = numbers((RUN + 1) * f.nv), *const dv = numbers((RUN + 1) * f.nv), grad[MOST_LIST], value[MOST_LIST],
+                  values[NODES * MOST_LIST];
+    for (size_t k = 0; k < f.nv; k++) f.v[k] += c->fast * rng_uniform(&r, -1, 1);
+    for (size_t k = 0; k < f.nv; k++) dq[RUN * f.nv + k] = f.weights[k], dv[RUN * f.nv + k] = f.dt * f.weights[f.nv + k];
+    ck_assert_msg(ctn_tape_run(f.tape, f.q, f.v, NULL, &err) == CTN_OK, "%s", err.message);
+    ck_assert_int_eq(ctn_tape_state(f.tape, RUN, f.origin, NULL, &err), CTN_OK);
+    cfg.worlds = NODES, cfg.parameters = all, cfg.parameter_count = count;
+    ctn_batch *const b = batch_with(m, &cfg);
+    if (ctn_tape_parameter_gradient(f.tape, dq, dv, all, count, grad, &err) != CTN_OK) t->refused++;
+    else
+        for (int k = 0; k < count; k++) {
+            double error = INFINITY;
+            for (int i = 0; i < count; i++) ck_assert_int_eq(ctn_model_parameter(m, all[i], &value[i], &err), CTN_OK);
+            const double slope = grad[k] * value[k], size = fmax(fabs(slope), 1e-3);
+            for (size_t e = 0; e < sizeof widths / sizeof *widths; e++) {
+                double x[NODES];
+                for (int w = 0; w < NODES; w++)
+                    for (int i = 0; i < count; i++)
+                        values[w * count + i] = value[i] * (i == k && w < STENCIL ? 1 + node(w) * widths[e] : 1);
+                if (!values_of_worlds(&f, b, values, x) || kink_of(x, x[STENCIL], widths[e]) > most * size) continue;
+                error = fmin(error, fabs(derivative(x, widths[e]) - slope) / size);
+            }
+            if (error == INFINITY) {
+                t->all.kinks++;
+                continue;
+            }
+            t->all.compared++, t->all.worst = worse(t->all.worst, error), t->moved += fabs(slope) > 1e-4;
+            ck_assert_msg(error <= most, "%s, seed %llu: by %s %.12g, off by %.3g", c->name, (unsigned long long)seed,
+                          ctn_parameter_name(all[k].kind), slope, error);
+        }
+    free(dq), free(dv), ctn_batch_free(b), close_run(&f), ctn_model_free(m);
+}
+
+START_TEST(by_parameters)
+{
+    const bond_case *const c = _i < PAIR_CASES ? &pair_cases[_i] : &meeting_cases[0];
+    tally t = {0};
+    FOR_SEEDS(seed, 4) check_parameters(c, seed, &t);
+    printf("%s: %ld compared, %d of them above 1e-4, worst %.3g; %ld at kinks; %d runs refused\n", c->name, t.all.compared,
+           t.moved, t.all.worst, t.all.kinks, t.refused);
+    if (!getenv("CTN_SEED")) ck_assert(t.all.compared >= 4 && t.refused <= 1);
+}
+END_TEST
+
 // ---- many worlds
 
 enum { WORLDS = 7, TOGETHER = 6 };
@@ -527,17 +614,6 @@ START_TEST(refused)
         ck_assert_msg(strstr(err.message, no[k].says), "%s", err.message);
         ctn_model_free(m);
     }
-    // dampers between links go by the ground's depth
-    ctn_error err = {0};
-    ctn_model *const m = model_of_case(&pair_cases[PAIR_CASES - 1]);
-    run_of f = open_run(m, config_of(0.01), 2, 1);
-    const ctn_parameter depth = {.kind = CTN_GROUND_DEPTH}, friction = {.kind = CTN_GROUND_FRICTION};
-    double *const dq = numbers(3 * f.nv), g = 0;
-    ck_assert_int_eq(ctn_tape_run(f.tape, f.q, f.v, NULL, &err), CTN_OK);
-    ck_assert_int_eq(ctn_tape_parameter_gradient(f.tape, dq, NULL, &depth, 1, &g, &err), CTN_UNAVAILABLE);
-    ck_assert_msg(strstr(err.message, "no gradients by ground_depth where links touch each other"), "%s", err.message);
-    ck_assert_msg(ctn_tape_parameter_gradient(f.tape, dq, NULL, &friction, 1, &g, &err) == CTN_OK, "%s", err.message);
-    free(dq), close_run(&f), ctn_model_free(m);
 }
 END_TEST
 
@@ -551,6 +627,7 @@ int main(void)
     tcase_add_loop_test(t, halved_steps, 0, 4);
     tcase_add_loop_test(t, meetings, 0, 4);
     tcase_add_loop_test(t, jacobians, 0, BOND_CASES + PAIR_CASES);
+    tcase_add_loop_test(t, by_parameters, 0, PAIR_CASES + 1);
     tcase_add_loop_test(t, same_bits, 0, BOND_CASES + PAIR_CASES);
     tcase_add_test(t, refused);
     suite_add_tcase(suite, t);

@@ -74,10 +74,10 @@ CTN_API ctn_status ctn_tape_target_gradient(ctn_tape *tape, const double *dq, co
                                             double *grad_tau, double *grad_u, ctn_error *err);
 
 /// The same by parameters of the model, each the same in the whole run: into grad [count]. list [count]: CTN_GROUND_FRICTION,
-/// CTN_GROUND_DEPTH (with it the damper's relaxation, where that is critical) and CTN_CONTACT_FRICTION, as a batch would take
-/// them by world; of a link with several frictions it is that by all of them together. CTN_BAD_ARGUMENT for those that the
-/// model does not have, CTN_UNAVAILABLE for other kinds, and for CTN_GROUND_DEPTH where links touch each other. grad is left as
-/// it was unless this returns CTN_OK.
+/// CTN_GROUND_DEPTH (with it the damper's relaxation, where that is critical), CTN_CONTACT_FRICTION, CTN_PAIR_FRICTION_SCALE and
+/// CTN_PAIR_DEPTH_SCALE, as a batch would take them by world; of a link with several frictions it is that by all of them
+/// together. CTN_BAD_ARGUMENT for those that the model does not have, CTN_UNAVAILABLE for other kinds. grad is left as it was
+/// unless this returns CTN_OK.
 CTN_API ctn_status ctn_tape_parameter_gradient(ctn_tape *tape, const double *dq, const double *dv, const ctn_parameter *list,
                                                int count, double *grad, ctn_error *err);
 

@@ -587,15 +587,11 @@ static ctn_status check_parameters(const ctn_tape *tape, const ctn_parameter *li
     if (!p) return CTN_BAD_ARGUMENT;
     parameters_free(p);
     for (int k = 0; k < count; k++)
-        if (tape->model->npair && list[k].kind == CTN_GROUND_DEPTH)
+        if (!parameter_of_contact(list[k].kind) && !parameter_of_pairs(list[k].kind))
             return fail(err, CTN_UNAVAILABLE,
-                        "parameters: there are no gradients by ground_depth where links touch each other in this version: their dampers go "
-                        "by it, too");
-    for (int k = 0; k < count; k++)
-        if (!parameter_of_contact(list[k].kind))
-            return fail(err, CTN_UNAVAILABLE,
-                        "parameters: there are no gradients by %s in this version; there are by ground_friction, ground_depth and "
-                        "contact_friction, by targets of motors (ctn_tape_target_gradient) and by joint forces",
+                        "parameters: there are no gradients by %s in this version; there are by ground_friction, ground_depth, "
+                        "contact_friction, pair_friction_scale and pair_depth_scale, by targets of motors "
+                        "(ctn_tape_target_gradient) and by joint forces",
                         ctn_parameter_name(list[k].kind));
     return CTN_OK;
 }

@@ -2,6 +2,7 @@
 /// surface, and how stiff each of them is.
 #include "sim/model/contact_points.h"
 
+#include "sim/base/parameter_kinds.h"
 #include "sim/base/status.h"
 #include "sim/model/between.h"
 #include "sim/model/model.h"
@@ -276,10 +277,14 @@ void change_contact_friction(ctn_model *v, int link, double friction)
 
 void contact_gradients(const ctn_model *m, const ctn_parameter *list, int count, const double *by_contact, double *grad)
 {
+    const double *const of_all = by_contact + 2 * m->ncontact;
     for (int k = 0; k < count; k++) {
         // stiffness goes by 1/depth, critical relaxation by its root
-        grad[k] =
-            list[k].kind == CTN_GROUND_DEPTH && m->critical ? by_contact[2 * m->ncontact] * m->relaxation / (2 * m->depth) : 0;
+        grad[k] = list[k].kind == CTN_GROUND_DEPTH && m->critical ? of_all[0] * m->relaxation / (2 * m->depth) : 0;
+        if (parameter_of_pairs(list[k].kind)) {
+            grad[k] = list[k].kind == CTN_PAIR_FRICTION_SCALE ? of_all[1] : -of_all[2];  // the model has both at 1
+            continue;
+        }
         for (const point_load *s = m->loads; s < m->loads + m->nload; s++) {
             bool own = s->rubs;
             if (!(s->flags & LOAD_TOUCHES)) continue;

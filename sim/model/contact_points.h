@@ -22,8 +22,8 @@ void add_contacts(ctn_model *m, const ctn_scene *scene, point_load *loads, int f
 void change_contact_depth(ctn_model *v, const ctn_model *of, double depth);
 void change_contact_friction(ctn_model *v, int link, double friction);
 
-/// From gradients by friction and stiffness of every point, and by the relaxation, by_contact [CONTACT_GRADIENTS(ncontact)], those by
-/// the parameters of the list, which are all of contact: grad [count]. Friction that the list has of a link is not the ground's.
+/// From gradients by what contact points and pairs are made of, by_contact [CONTACT_GRADIENTS(ncontact)], those by the parameters of
+/// the list, which are all of contact or of pairs: grad [count]. Friction that the list has of a link is not the ground's.
 void contact_gradients(const ctn_model *m, const ctn_parameter *list, int count, const double *by_contact, double *grad);
 
 /// How deep the tree that a body is of sinks where one point carries its weight, m.
