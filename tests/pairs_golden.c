@@ -8,13 +8,13 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-/// Largest differences that are allowed, of q (m, rad) and v. Where boxes slide and turn memories differ (tests/golden/pairs/README.md).
+/// Largest differences that are allowed, of q (m, rad) and v.
 static const struct {
     const char *name;
     double q, v;
 } cases[] = {
-    {"fourbar", 1e-10, 1e-9}, {"ring6", 1e-8, 2e-7}, {"spheres2", 1e-10, 1e-9},
-    {"chains3", 1e-9, 2e-8},  {"boxes2", 1e-4, 4e-3}, {"gripper", 1e-11, 1e-10},
+    {"fourbar", 1e-11, 1e-10}, {"ring6", 2e-11, 5e-10},  {"spheres2", 2e-12, 1e-11},
+    {"chains3", 5e-12, 2e-10}, {"boxes2", 1e-14, 1e-12}, {"gripper", 1e-12, 1e-11},
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
@@ -161,7 +161,7 @@ static char *scene_text(const cJSON *golden)
             number(golden, "relaxation"), mass * fmax(g, 1) / number(golden, "k"));
     put_links(&w, golden), put_bonds(&w, golden);
     put(&w, "state: {"), put_state(&w, "q", get(first, "q")), put(&w, ", "), put_state(&w, "v", get(first, "v")), put(&w, "}\n");
-    put(&w, "integrator: {method: collocation, order: 2, dt: %.17g, tolerance: 1e-12}\n", number(golden, "dt"));
+    put(&w, "integrator: {method: collocation, order: 2, dt: %.17g, tolerance: 1e-15}\n", number(golden, "dt"));
     return w.text;
 }
 
