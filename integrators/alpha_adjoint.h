@@ -259,18 +259,6 @@ KERNEL void alpha_end_pullback(const lane_model *m, const alpha_rule *r, positio
     }
 }
 
-/// The rates of drift and slack by those of the state, and by its accelerations.
-typedef struct {
-    real rate, a;
-} alpha_slack;
-
-FN alpha_slack slack_of(const alpha_rule *r)
-{
-    alpha_slack s;
-    s.rate = r->h - rset(1) / r->s, s.a = fnmadd(r->old, rset(1) / r->s, r->P);
-    return s;
-}
-
 /// Of what a part aims at: adds what A->X, A->rate, A->slack and A->turn, which aim_pullback() has left, make of `before` and
 /// tau_bar [nv].
 KERNEL void alpha_aims_pullback(const lane_model *m, const alpha_rule *r, const position_state *S, position_adjoint *one,

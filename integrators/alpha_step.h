@@ -26,6 +26,7 @@
 #include "forces/integral_terms.h"
 #include "forces/joint_friction.h"
 #include "integrators/collocation.h"
+#include "integrators/length_terms.h"
 #include "integrators/load_forces.h"
 #include "integrators/position_step.h"
 
@@ -51,6 +52,18 @@ FN alpha_rule alpha_rule_of(double rho, real h)
     r.e_new = rset(beta - (1 - am) / (1 - af) / 6) * h2, r.e_A = rset(0.5 - beta - am / (1 - af) / 6) * h2;
     r.e_B = rset(af / (1 - af) / 6 - 1. / 3) * h2;
     return r;
+}
+
+/// The rates of drift and slack by those of the state, and by its accelerations.
+typedef struct {
+    real rate, a;
+} alpha_slack;
+
+FN alpha_slack slack_of(const alpha_rule *r)
+{
+    alpha_slack s;
+    s.rate = r->h - rset(1) / r->s, s.a = fnmadd(r->old, rset(1) / r->s, r->P);
+    return s;
 }
 
 FN rate_pose rate_sum(rate_pose a, rate_pose b, real s)  // a + s b
@@ -133,10 +146,10 @@ KERNEL void start_accelerations(const lane_model *m, const real *tau, position_s
 }
 
 /// Makes the accelerations carried fit a step of size h in the lanes `where`: A stands for a time beyond the state's, by a part
-/// of the step.
+/// of the step. What has none yet has zeros.
 KERNEL void fit_accelerations(const lane_model *m, real h, position_state *S, mask where)
 {
-    const real ratio = h / S->size[0];
+    const real ratio = sel(gt(S->size[0], rset(0)), h / S->size[0], rset(1));
     const mask other = both(where, not_(le(magnitude(ratio - rset(1)), rset(0))));
     if (any_of(other)) {
         for (int i = 0; i < m->nbody; i++)
@@ -229,6 +242,41 @@ KERNEL void aim_wrenches(const lane_model *m, const alpha_rule *r, const positio
         }
         const vec3 turn = scale(sum_of_crosses(R, V), rset(0.25) * r->h);
         at->T = cross_add(at->T, at->T, turn);
+    }
+}
+
+/// How the ends of piece k of a path move against each other: velocity and acceleration, by what bodies carry.
+FN void piece_motion(const lane_model *m, const position_state *S, int k, vec3 *v, vec3 *a)
+{
+    *v = *a = zero3();
+    for (int side = 0; side < 2; side++) {
+        const bond_point *const of = &m->bond_points[k + side];
+        if (of->body < 0) continue;
+        const rate_pose *const V = &S->V[of->body], *const A = &S->A[of->body];
+        const vec3 at = const3(of->at);
+        const real sign = rset(side ? -1 : 1);
+        *v = add_scaled(*v, mul_add(V->p, V->R, at), sign), *a = add_scaled(*a, mul_add(A->p, A->R, at), sign);
+    }
+}
+
+/// After start_step(): by how much lengths go without being braked, the drift of l by l' = n.v and l" = n.a + (|v|^2 - l'^2)/l.
+KERNEL void aim_lengths(const lane_model *m, const alpha_rule *r, const position_state *S, solve *W)
+{
+    const alpha_slack slack = slack_of(r);
+    for (int k = 0; k < m->nbond; k++) {
+        const model_bond *const o = &m->bonds[k];
+        real drift = rset(0);
+        for (int j = o->joint; j < o->joint + o->joints; j++)
+            drift = fmadd(rset(m->bond_joints[j].share), W->in.slack[m->bodies[m->bond_joints[j].body].vadr], drift);
+        for (EACH_PIECE(i, m, o, true)) {
+            const path_piece e = piece_of(m, W, i, true);
+            vec3 v, a;
+            piece_motion(m, S, i, &v, &a);
+            const real rate = dot(e.n, v), across = fnmadd(rate, rate, dot(v, v));
+            const real bend = dot(e.n, a) + across / sel(gt(e.length, rset(0)), e.length, rset(1));
+            drift = fmadd(rset(m->bond_points[i].share), fmadd(slack.rate, rate, slack.a * bend), drift);
+        }
+        W->between.drift[k] = drift;
     }
 }
 

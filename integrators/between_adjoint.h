@@ -66,9 +66,10 @@ KERNEL void add_bond_rows(const lane_model *m, const solve *W, const real *y, po
         real c = rset(o->damping) * W->in.drag;
         if (o->motor) {
             const lane_motor a = tendon_motor(m, o);
-            const real length = length_in_solve(m, W, o, false), w = W->in.drag * (length - length_in_solve(m, W, o, true));
-            c = fmadd(W->in.drag, add_brake(rset(0), &a, motor_at(&a, length, w)), c);
-            plain_target_pullback(m, &a, length, w, rate);
+            const length_way l = way_of_length(m, W, o);
+            const real w = W->in.drag * l.braked;
+            c = fmadd(W->in.drag, add_brake(rset(0), &a, motor_at(&a, l.length, w)), c);
+            plain_target_pullback(m, &a, l.length, w, rate);
         }
         for (int j = o->joint; j < o->joint + o->joints; j++) {
             real *const to = &q_bar[m->bodies[m->bond_joints[j].body].vadr];

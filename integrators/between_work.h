@@ -68,6 +68,7 @@ typedef struct {
     real *force;    // [nrow] their multipliers, N or N m,
     real *fresh;    // and of the step in hand
     real *tau;      // [nv] forces along joints, of couplings and tendons
+    real *drift;    // [nbond] by how much lengths go without being braked, where steps have a slack (joint_terms.h)
     real c;         // the largest equation, over its scale
     joint_matrix M;
     matrix_body *body;  // [nbody]

@@ -66,7 +66,7 @@ KERNEL void alpha_begin(const lane_model *m, const ctn_batch_config *cfg, real h
 {
     ladder_work *L = &A->again;
     const mask all = not_(none_of());
-    A->alpha.fresh = both(gt(before->fresh[0], rset(0)), not_(settles(cfg, before)));
+    A->alpha.fresh = both(gt(before->fresh[0], rset(0)), not_(settles(m, cfg, before)));
     A->alpha.ratio = sel(A->alpha.fresh, rset(1), h / before->size[0]);
     start_from(before, tau, &L->one.W);
     find_placements(m, before->q, L->one.W.start);
@@ -94,7 +94,7 @@ KERNEL mask alpha_prepare(const lane_model *m, const ctn_batch_config *cfg, cons
 KERNEL mask touching_part(const lane_model *m, const ctn_batch_config *cfg, real h, bool alpha, position_state *before,
                           const position_state *after, const real *tau, ladder_adjoint *A)
 {
-    const mask skipped = settles(cfg, before),
+    const mask skipped = settles(m, cfg, before),
                found = touching_prepare(m, cfg, h, alpha, before, after, tau, &A->again, &A->one, &A->touch);
     A->by_alpha = alpha;
     if (alpha) return both(found, not_(skipped));

@@ -1,4 +1,4 @@
-/// Springs between links and tendons in a step of order 2: potentials of a length at its end. (docs/theory.md 4.14)
+/// Springs between links and tendons in a step of one stage: potentials of a length at its end. (docs/theory.md 4.14)
 ///
 ///     joints    l = sum of shares c_i q_i
 ///     path      l = sum of shares s_i |X_i - X_i+1|, straight from point to point of bodies, or of the world
@@ -152,20 +152,38 @@ KERNEL pull_along_length pull_at(const model_bond *o, real length, real way, rea
     return s;
 }
 
-/// Spring, damper, stops and motor of a length at the iterate.
+/// A length at the iterate, as it was at the start of the step, how far it has gone, and of that what it is braked for: its rate
+/// at the end, over drag.
 typedef struct {
-    real length, way, force, stiffness, E;
-} pull_now;
+    real length, begun, way, braked;
+} length_way;
 
-KERNEL pull_now pull_of_length(const lane_model *m, const solve *W, const model_bond *o)
+FN length_way way_of_length(const lane_model *m, const solve *W, const model_bond *o)
 {
-    pull_now s;
-    s.length = length_in_solve(m, W, o, false), s.way = s.length - length_in_solve(m, W, o, true);
-    const pull_along_length held = pull_at(o, s.length, s.way, rset(o->damping) * W->in.drag);
-    s.force = held.force, s.stiffness = held.stiffness, s.E = held.E;
+    length_way l;
+    l.length = length_in_solve(m, W, o, false), l.begun = length_in_solve(m, W, o, true);
+    l.way = l.braked = l.length - l.begun;
+    if (W->in.slack) l.braked = l.way - W->between.drift[o - m->bonds];
+    return l;
+}
+
+/// Where the iterate has come to the stops of a length, or has left them, since the start of the step.
+FN mask stop_changes(const lane_model *m, const solve *W, const model_bond *o)
+{
+    mask before, now;
+    if (o->rows || !(o->compliance > 0)) return none_of();
+    outside_of(length_in_solve(m, W, o, true), o->range, &before), outside_of(length_in_solve(m, W, o, false), o->range, &now);
+    return both(either(before, now), not_(both(before, now)));
+}
+
+/// Spring, damper, stops and motor of a length at the iterate.
+KERNEL pull_along_length pull_of_length(const lane_model *m, const solve *W, const model_bond *o)
+{
+    const length_way l = way_of_length(m, W, o);
+    pull_along_length s = pull_at(o, l.length, l.braked, rset(o->damping) * W->in.drag);
     if (!o->motor) return s;
     const lane_motor a = tendon_motor(m, o);
-    const motor_potential V = motor_step(&a, s.length, s.way, W->in.drag * s.way, W->in.drag);
+    const motor_potential V = motor_step(&a, l.length, l.way, W->in.drag * l.braked, W->in.drag);
     s.force = s.force + V.g, s.stiffness = s.stiffness + V.k, s.E = s.E + V.E;
     return s;
 }
@@ -261,25 +279,30 @@ KERNEL bool piece_curvature(const lane_model *m, const solve *W, int k, real for
 
 // ---- what passes through them
 
-/// What dampers take in the step that W has solved, and what motors on tendons put in and take, J.
+/// What dampers take in the step that W has solved, and what motors on tendons put in and take, J: at mean rates. Motors are told
+/// as those of joints are (position_flow.h): by order 2 they begin where they are and hold what they are told at the end, alpha has
+/// them as in its middle.
 KERNEL void add_length_flow(energy_flow *F, const lane_model *m, const solve *W)
 {
     const real h = W->in.h;
     for (int k = 0; k < m->nbond; k++) {
         const model_bond *const o = &m->bonds[k];
         if (o->rows || !(o->damping > 0 || o->motor)) continue;
-        const real length = length_in_solve(m, W, o, false), begun = length_in_solve(m, W, o, true), way = length - begun;
-        F->dissipated = fmadd(rset(o->damping) * W->in.drag * way, way, F->dissipated);
+        const length_way l = way_of_length(m, W, o);
+        F->dissipated = fmadd(rset(o->damping) * W->in.inv_h * l.way, l.way, F->dissipated);
         if (!o->motor) continue;
-        // a servo begins where it is and holds what it is told at the end, as those of joints (position_flow.h)
-        clock_now(m, h, 0);
+        clock_now(m, h, W->in.slack ? 0.5 : 0);
         lane_motor a = tendon_motor(m, o);
-        const real stood = motor_energy(&a, begun);
+        real x = fmadd(rset(0.5), l.way, l.begun);
+        if (!W->in.slack) {
+            const real stood = motor_energy(&a, l.begun);
+            clock_now(m, h, 1);
+            a = tendon_motor(m, o), x = l.length;
+            F->work = F->work + (motor_energy(&a, l.begun) - stood);
+            a.target_rate[0] = a.feedforward_rate[0] = rset(0);
+        }
+        const motor_power p = motor_flow(&a, x, l.way * W->in.inv_h, rset(0));
         clock_now(m, h, 1);
-        a = tendon_motor(m, o);
-        F->work = F->work + (motor_energy(&a, begun) - stood);
-        a.target_rate[0] = a.feedforward_rate[0] = rset(0);
-        const motor_power p = motor_flow(&a, length, way * W->in.drag, rset(0));
         F->work = fmadd(h, p.work, F->work), F->dissipated = fmadd(h, p.dissipated, F->dissipated);
     }
 }

@@ -108,20 +108,22 @@ FN const stage_table *ladder_rung(const ctn_batch_config *cfg, int failed)
 FN bool alpha_rung(const ctn_batch_config *cfg, int failed) { return is_alpha(cfg) && !failed; }
 
 /// Alpha leaves the step after one in which contacts have changed to order 2 as well: its accelerations, or those of forward
-/// dynamics there, are of the impact, which is over.
-FN mask settles(const ctn_batch_config *cfg, const position_state *S)
+/// dynamics there, are of the impact, which is over. Likewise the first step of models with bonds, whose forces forward dynamics
+/// do not know.
+FN mask settles(const lane_model *m, const ctn_batch_config *cfg, const position_state *S)
 {
-    return is_alpha(cfg) ? le(rset(SETTLES), S->fresh[0]) : none_of();
+    if (!is_alpha(cfg)) return none_of();
+    return le(rset(m->nbond ? 1 : SETTLES), S->fresh[0]);
 }
 
 /// Whether what trees gain where they touch the ground is taken from them: not where loops could push them.
 FN bool holds_energy(const lane_model *m) { return m->ncontact && !m->nbond; }
 
-/// Where a part is left to order 2 for what acts between bodies: loops and springs everywhere, pairs where they touch. at:
+/// Where a part is left to order 2 for what acts between bodies: by several stages bonds everywhere, pairs where they touch. at:
 /// placements, p [nbody]: takes origins; press [nslot]: NULL, or what pairs remember.
-FN mask leaves_to_order2(const lane_model *m, const placement *at, const real *q, vec3 *p, const real *press)
+FN mask leaves_to_order2(const lane_model *m, bool stages, const placement *at, const real *q, vec3 *p, const real *press)
 {
-    mask some = m->nbond ? not_(none_of()) : none_of();
+    mask some = m->nbond && stages ? not_(none_of()) : none_of();
     if (!m->npair) return some;
     for (int k = 0; k < m->nslot && press; k++) some = either(some, gt(press[k], rset(0)));
     find_origins(m, q, at, p);
@@ -134,7 +136,7 @@ FN void begin_part(const lane_model *m, const ctn_batch_config *cfg, real h, pos
     set_step_size(&P->one.W, h);
     clock_now(m, h, 0), hold_wound(m, S->wound);
     if (is_alpha(cfg)) {
-        const mask fresh = both(where, both(gt(S->fresh[0], rset(0)), not_(settles(cfg, S))));
+        const mask fresh = both(where, both(gt(S->fresh[0], rset(0)), not_(settles(m, cfg, S))));
         if (any_of(fresh)) {
             start_accelerations(m, P->one.W.in.tau, S, &P->aba, &P->id, &P->loads, P->one.slack, P->one.aim_rate, fresh);
             S->size[0] = sel(fresh, h, S->size[0]), S->fresh[0] = sel(fresh, rset(0), S->fresh[0]);
@@ -165,7 +167,7 @@ FN void enter_rung(const lane_model *m, const stage_table *table, bool alpha, co
         if (alpha) aim_alpha(m, &P->part.rule, &seen, &P->one);
         else if (P->one.aim) aim_plainly(&seen, W->in.h, &P->one);
         start_step(m, &P->one.W);
-        if (alpha) aim_wrenches(m, &P->part.rule, &seen, &P->one.W);
+        if (alpha) aim_wrenches(m, &P->part.rule, &seen, &P->one.W), aim_lengths(m, &P->part.rule, &seen, &P->one.W);
         return;
     }
     G->table = table, G->start = W->start;
@@ -387,9 +389,10 @@ KERNEL mask holds_back(const lane_model *m, const position_state *S, ladder_work
     return either(not_(look), le(energy_created(before, after, F), fmadd(rset(1e-3), before.kinetic + held, rset(1e-9) * size)));
 }
 
-/// Where the solution in P, of alpha, has other contacts at its end than at its start. An impact is not smooth, and neither is a
-/// lift-off: a method that looks back to accelerations from before gains energy there. (docs/theory.md 4.12)
-KERNEL mask contacts_change(const lane_model *m, const position_state *S, const ladder_work *P)
+/// Where the solution in P, of alpha or in its place, has other contacts at its end than at its start, or lengths that have come
+/// to their stops or left them. An impact is not smooth, and neither is a lift-off: a method that looks back to accelerations from
+/// before gains energy there. (docs/theory.md 4.12)
+KERNEL mask meetings_change(const lane_model *m, const position_state *S, const ladder_work *P)
 {
     mask some = none_of();
     for (int k = 0; k < m->nload; k++) {
@@ -398,6 +401,7 @@ KERNEL mask contacts_change(const lane_model *m, const position_state *S, const 
         const mask before = gt(S->press[s->contact], rset(0)), now = gt(P->one.W.ended[s->contact].at.press, rset(0));
         some = either(some, both(either(before, now), not_(both(before, now))));
     }
+    for (int k = 0; k < m->nbond; k++) some = either(some, stop_changes(m, &P->one.W, &m->bonds[k]));
     return some;
 }
 
@@ -449,7 +453,7 @@ KERNEL mask accept_part(const lane_model *m, const ctn_batch_config *cfg, const 
     count->far = sel(both(t ? solved : tried, *far), rset(1), count->far);
     P->one.W.stands = false;
     if (m->ncontact && !t) end_touches(m, &P->one.W);
-    if (m->ncontact && !cfg->adaptive && P->part.alpha) ok = both(ok, not_(contacts_change(m, S, P)));
+    if (!cfg->adaptive && P->part.alpha) ok = both(ok, not_(meetings_change(m, S, P)));
     if (m->fast && !cfg->adaptive && (t || P->part.alpha)) ok = both(ok, not_(overdrives(m, S, P)));
     if (!any_of(either(ok, *far))) return ok;
     if (m->npair && (t || P->part.alpha)) {
@@ -457,7 +461,7 @@ KERNEL mask accept_part(const lane_model *m, const ctn_batch_config *cfg, const 
         for (int i = 0; i < m->nbody && t; i++) P->one.W.body[i].dp = P->more.W.body[i * t->stages + last].dp;
         if (t) find_origins(m, S->q, P->one.W.start, P->one.W.p);
         ok = both(ok, le(rset(1), share_before_passing(m, &P->one.W, ok, false)));
-        ok = both(ok, not_(leaves_to_order2(m, P->one.W.now, t ? P->more.x + last * m->nq : P->one.x, P->p, NULL)));
+        ok = both(ok, not_(leaves_to_order2(m, t, P->one.W.now, t ? P->more.x + last * m->nq : P->one.x, P->p, NULL)));
     }
     const bool law = carries_energy(m, cfg);
     for (int i = 0; i < m->nbody && t; i++) P->more.rate[i] = end_rate(&m->bodies[i], &P->more, i);
@@ -539,8 +543,8 @@ KERNEL void commit_part(const lane_model *m, const ctn_batch_config *cfg, positi
         if (holds_energy(m)) hold_energy(m, S, P->kept, where);
     } else {
         const bool others = any_of(both(tried, not_(where)));
+        if (restarts) shaken = sel(meetings_change(m, S, P), rset(SETTLES), zero);
         if (m->ncontact) {
-            if (restarts) shaken = sel(contacts_change(m, S, P), rset(SETTLES), zero);
             keep_contacts(m, &P->one.W, where, S->slip, S->press);
             // rates that an impact has changed foretell nothing
             for (int k = 0; k < m->ncontact; k++) whole = both(whole, le(S->press[k], zero));
@@ -560,7 +564,7 @@ KERNEL void commit_part(const lane_model *m, const ctn_batch_config *cfg, positi
         if (holds_energy(m)) hold_energy(m, S, P->kept, where);
         if (fewer) project_rates(m, S, P, where);
         if (restarts) restart_alpha(m, &P->one.W.turn, P->one.W.start, P->one.W.in.h, P->end.V, P->end.rate, S, where);
-        if (restarts && m->ncontact) S->fresh[0] = sel(where, shaken, S->fresh[0]);
+        if (restarts && (m->ncontact || m->nbond)) S->fresh[0] = sel(where, shaken, S->fresh[0]);
         if (S->fresh && !is_alpha(cfg)) S->fresh[0] = sel(where, one, S->fresh[0]);
     }
     if (law && (m->ncontact || !(t || P->part.alpha))) {

@@ -59,7 +59,7 @@ KERNEL void aimed_prepare(const lane_model *m, const alpha_rule *r, const positi
     W->in.push = P->push, W->in.wind = P->wind, W->drift = P->drift;
     start_step(m, W);
     const position_state seen = seen_from_frames(before, W);
-    aim_wrenches(m, r, &seen, W);
+    aim_wrenches(m, r, &seen, W), aim_lengths(m, r, &seen, W);
     for (int k = 0; k < m->nq; k++) A->x[k] = x[k];
     for (int k = 0; k < m->nv; k++) A->u[k] = u[k];
     position_factor(m, A);

@@ -383,7 +383,7 @@ KERNEL void step_part_of_block(void *context, int thread, int job)
     case CHECK_STEP:
         A->sums.bad = not_(config_valid(m, P->one.x, P->one.u, &far));
         end_touches(m, &P->one.W);
-        if (m->ncontact && alpha) A->sums.bad = either(A->sums.bad, contacts_change(m, &S, P));
+        if (m->ncontact && alpha) A->sums.bad = either(A->sums.bad, meetings_change(m, &S, P));
         if (m->ncontact) A->sums.pressed = pressed_points(m, &P->one.W);
         A->sums.flow = no_flow();
         if (alpha || c->flow) A->sums.flow = step_flow(m, &P->one);

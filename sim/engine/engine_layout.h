@@ -239,6 +239,7 @@ KERNEL between_work layout_between(const lane_model *m, arena *a)
     B.force = TAKE(a, (size_t)m->nrow, real);
     B.fresh = TAKE(a, (size_t)m->nrow, real);
     B.tau = TAKE(a, (size_t)m->nv, real);
+    B.drift = TAKE(a, (size_t)m->nbond, real);
     B.M.yields = TAKE(a, size, real);
     B.M.H = TAKE(a, matrix_numbers(m), real);
     B.M.L = TAKE(a, matrix_numbers(m), real);
