@@ -6,8 +6,8 @@
 ///
 ///     after  ->  D, u  ->  x  ->  y = H^-1 x_bar  ->  aim, drift, slack, forces  ->  before
 ///
-/// with what balls and wrenches do at the start of a step besides (aim_alpha(), aim_wrenches()). A step of another size has
-/// scaled A before, and the first step of a world has found A and B by forward dynamics.
+/// with what balls, wrenches and lengths do at the start of a step besides (aim_alpha(), aim_wrenches(), aim_lengths()). A step of
+/// another size has scaled A before, and the first step of a world has found A and B by forward dynamics.
 #ifndef CATENA_ALPHA_ADJOINT_H
 #define CATENA_ALPHA_ADJOINT_H
 
@@ -16,7 +16,9 @@
 #include "dynamics/pullback.h"
 #include "dynamics/tree_factor.h"
 #include "integrators/alpha_step.h"
+#include "integrators/between_adjoint.h"
 #include "integrators/collocation.h"
+#include "integrators/length_terms.h"
 #include "integrators/load_forces.h"
 #include "integrators/motor_map.h"
 #include "integrators/pose_pullback.h"
@@ -227,6 +229,60 @@ KERNEL void loads_pullback(const lane_model *m, const solve *W, const position_s
     add_joint_rows(m, W->start, P->load, q_bar);
 }
 
+/// Which of the columns of bodies with mass are those of body i.
+FN int mass_column(const lane_model *m, int i)
+{
+    int n = 0;
+    for (int k = 0; k < i; k++) n += (m->bodies[k].flags & BODY_MASS) != 0;
+    return n;
+}
+
+/// The drift of piece k of a path (aim_lengths()), with the gradient `by` of it: those by V and A into `before`, by where its
+/// ends start into P->load.
+FN void piece_drift_pullback(const lane_model *m, const solve *W, const position_state *S, alpha_slack slack, int k, real by,
+                             pose_work *P, const state_bar *before)
+{
+    const path_piece e = piece_of(m, W, k, true);
+    vec3 v, a;
+    piece_motion(m, S, k, &v, &a);
+    const real share = by * rset(m->bond_points[k].share), per = rset(1) / sel(gt(e.length, rset(0)), e.length, rset(1));
+    const real rate = dot(e.n, v), across = fnmadd(rate, rate, dot(v, v));
+    const vec3 aside = sub_scaled(v, e.n, rate), bent = sub_scaled(a, e.n, dot(e.n, a));
+    const vec3 turns = sub_scaled(sub_scaled(bent, aside, rset(2) * rate * per), e.n, across * per);
+    const vec3 by_v = add_scaled(scale(e.n, share * slack.rate), aside, rset(2) * share * slack.a * per);
+    const vec3 by_a = scale(e.n, share * slack.a),
+               by_x = scale(add_scaled(scale(aside, slack.rate), turns, slack.a), share * per);
+    for (int side = 0; side < 2; side++) {
+        const bond_point *const of = &m->bond_points[k + side];
+        if (of->body < 0) continue;
+        const int column = mass_column(m, of->body);
+        const real sign = rset(side ? -1 : 1);
+        rate_pose *const V = &before->V[column], *const A = &before->A[column];
+        add_load_at(P, of->body, side ? e.rb : e.ra, scale(by_x, sign));
+        V->p = add_scaled(V->p, by_v, sign), add_outer(V, scale(by_v, sign), const3(of->at));
+        A->p = add_scaled(A->p, by_a, sign), add_outer(A, scale(by_a, sign), const3(of->at));
+    }
+}
+
+/// What dampers and motors of lengths make of the drift for the virtual motion y [nv], with P->motion: added to gradients by the
+/// slack of joints [nv], and to `before`.
+KERNEL void lengths_pullback(const lane_model *m, const alpha_rule *r, const solve *W, const position_state *S, const real *y,
+                             pose_work *P, real *slack_bar, const state_bar *before)
+{
+    for (int i = 0; i < m->nbody; i++) P->load[i] = wrench_zero();
+    for (int k = 0; k < m->nbond; k++) {
+        const model_bond *const o = &m->bonds[k];
+        if (o->rows || !(o->damping > 0 || o->motor)) continue;
+        const real by = brake_of_length(m, W, o) * length_rate(m, W, o, y, P->motion);
+        for (int j = o->joint; j < o->joint + o->joints; j++) {
+            real *const to = &slack_bar[m->bodies[m->bond_joints[j].body].vadr];
+            *to = fmadd(rset(m->bond_joints[j].share), by, *to);
+        }
+        for (EACH_PIECE(i, m, o, true)) piece_drift_pullback(m, W, S, slack_of(r), i, by, P, before);
+    }
+    add_joint_rows(m, W->start, P->load, before->q);
+}
+
 /// Gradients by the end of a part, in `bar`, become those by what frames see of it. V [nbody]: V' in space.
 KERNEL void alpha_leave_pullback(const lane_model *m, position_adjoint *one, alpha_adjoint *A, const rate_pose *V,
                                  const state_bar *bar)
@@ -295,6 +351,7 @@ KERNEL void alpha_solve_pullback(const lane_model *m, const alpha_rule *r, const
                                  alpha_adjoint *A, const state_bar *before, real *tau_bar)
 {
     aim_pullback(m, one, r->c * r->h, A->X, before->q, A->rate, A->slack, A->turn);
+    if (m->nbond) lengths_pullback(m, r, &one->W, S, one->y, &one->P, A->slack, before);
     alpha_aims_pullback(m, r, S, one, A, before, tau_bar);
     solve_target_pullback(m, one, S, before->q);
     if (!m->nload) return;

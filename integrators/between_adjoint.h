@@ -1,4 +1,4 @@
-/// The adjoint of what acts between bodies in a step of order 2. (docs/theory.md 4.14)
+/// The adjoint of what acts between bodies in a step of one stage. (docs/theory.md 4.14)
 ///
 /// The solution x and the forces f of equations have r(x, f; start) = 0 and c(x) - C f = 0, so that with the matrix of the Newton
 /// step, which is symmetric,
@@ -54,6 +54,16 @@ FN void add_load_at(pose_work *A, int i, vec3 arm, vec3 f)
     if (i >= 0) A->load[i] = wrench_add(A->load[i], force_at(arm, f));
 }
 
+/// How the force of a length rises with what it is braked for.
+FN real brake_of_length(const lane_model *m, const solve *W, const model_bond *o)
+{
+    const real c = rset(o->damping) * W->in.drag;
+    if (!o->motor) return c;
+    const lane_motor a = tendon_motor(m, o);
+    const length_way l = way_of_length(m, W, o);
+    return fmadd(W->in.drag, add_brake(rset(0), &a, motor_at(&a, l.length, W->in.drag * l.braked)), c);
+}
+
 /// What dampers and motors of springs and tendons give for the virtual motion y [nv], with A->motion, by how long they were at the
 /// start: added to q_bar [nv]. And the gradients by what these motors are told.
 KERNEL void add_bond_rows(const lane_model *m, const solve *W, const real *y, pose_work *A, real *q_bar)
@@ -63,13 +73,11 @@ KERNEL void add_bond_rows(const lane_model *m, const solve *W, const real *y, po
         const model_bond *const o = &m->bonds[k];
         if (o->rows || !(o->damping > 0 || o->motor)) continue;
         const real rate = length_rate(m, W, o, y, A->motion);
-        real c = rset(o->damping) * W->in.drag;
+        const real c = brake_of_length(m, W, o);
         if (o->motor) {
             const lane_motor a = tendon_motor(m, o);
             const length_way l = way_of_length(m, W, o);
-            const real w = W->in.drag * l.braked;
-            c = fmadd(W->in.drag, add_brake(rset(0), &a, motor_at(&a, l.length, w)), c);
-            plain_target_pullback(m, &a, l.length, w, rate);
+            plain_target_pullback(m, &a, l.length, W->in.drag * l.braked, rate);
         }
         for (int j = o->joint; j < o->joint + o->joints; j++) {
             real *const to = &q_bar[m->bodies[m->bond_joints[j].body].vadr];

@@ -301,7 +301,7 @@ KERNEL void matrix_of_step(const lane_model *m, solve *W, mask dropped)
             matrix_add_cross(m, M, W->now, o->a, o->b, &G);
         }
         if (o->rows) continue;
-        const pull_now s = pull_of_length(m, W, o);
+        const pull_along_length s = pull_of_length(m, W, o);
         for (EACH_PIECE(i, m, o, true)) {
             if (!piece_curvature(m, W, i, s.force, B->P, &G)) continue;
             G = undropped_cross(G, dropped);

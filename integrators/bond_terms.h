@@ -124,7 +124,7 @@ KERNEL real evaluate_bonds(const lane_model *m, solve *W)
     for (int k = 0; k < m->nbond; k++) {
         const model_bond *const o = &m->bonds[k];
         if (!o->rows) {
-            const pull_now s = pull_of_length(m, W, o);
+            const pull_along_length s = pull_of_length(m, W, o);
             E = E + s.E;
             pull_along(m, W, o, s.force);
             continue;

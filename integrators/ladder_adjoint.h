@@ -67,18 +67,20 @@ KERNEL void alpha_begin(const lane_model *m, const ctn_batch_config *cfg, real h
     ladder_work *L = &A->again;
     const mask all = not_(none_of());
     A->alpha.fresh = both(gt(before->fresh[0], rset(0)), not_(settles(m, cfg, before)));
-    A->alpha.ratio = sel(A->alpha.fresh, rset(1), h / before->size[0]);
+    A->alpha.ratio = sel(either(A->alpha.fresh, le(before->size[0], rset(0))), rset(1), h / before->size[0]);
     start_from(before, tau, &L->one.W);
     find_placements(m, before->q, L->one.W.start);
     begin_part(m, cfg, h, before, L, all);
 }
 
-/// The step of alpha, of which the state tells all, once more.
+/// The step of alpha, of which the state tells all, once more; not where order 2 was to make it.
 KERNEL mask alpha_prepare(const lane_model *m, const ctn_batch_config *cfg, const position_state *before,
                           const position_state *after, ladder_adjoint *A)
 {
     ladder_work *L = &A->again;
+    const mask skipped = settles(m, cfg, before);
     enter_rung(m, NULL, true, before, L);
+    for (int e = 0; e < m->nrow; e++) L->one.W.between.force[e] = after->bond[e];
     for (int k = 0; k < m->nq; k++) L->one.x[k] = after->q[k];
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
@@ -87,7 +89,8 @@ KERNEL mask alpha_prepare(const lane_model *m, const ctn_batch_config *cfg, cons
     }
     A->one.W = L->one.W;
     A->by_alpha = true;
-    return solves_step(cfg, position_factor(m, &A->one));
+    const mask solved = both(solves_step(cfg, position_factor(m, &A->one)), not_(skipped));
+    return joins(m) ? both(solved, A->one.factored) : solved;
 }
 
 /// A step of alpha's, or of order 2 in the place of one of alpha or of several stages, of a model that touches.
@@ -163,9 +166,10 @@ KERNEL mask ladder_prepare(const lane_model *m, const ctn_batch_config *cfg, rea
     A->projected = true;
     if (m->ncontact) return touching_part(m, cfg, h, false, before, after, tau, A);
     enter_rung(m, NULL, false, before, L);
-    const mask ok = solve_part(m, cfg, before, all, L, &count);
+    mask ok = solve_part(m, cfg, before, all, L, &count);
     position_prepare(m, h, before, L->one.x, L->one.u, L->one.W.between.force, tau, &A->one);
     keep_chord(m, before, A);
+    if (joins(m)) ok = both(ok, A->one.factored);
     return both(ok, same_numbers(A->chord.q, after->q, m->nq));
 }
 

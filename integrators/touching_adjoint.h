@@ -47,9 +47,10 @@ FN mask same_numbers(const real *a, const real *b, int n)
 
 /// As position_prepare(), with what the part in P aims at, of alpha.
 KERNEL void aimed_prepare(const lane_model *m, const alpha_rule *r, const position_state *before, const real *tau,
-                          const position_work *P, const real *x, const real *u, position_adjoint *A)
+                          const position_work *P, const real *x, const real *u, const real *f, position_adjoint *A)
 {
     solve *W = &A->W;
+    for (int e = 0; e < m->nrow; e++) W->between.force[e] = f[e];
     start_from(before, tau, W);
     find_placements(m, before->q, W->start);
     set_step_size(W, r->h);
@@ -143,11 +144,13 @@ KERNEL mask touching_prepare(const lane_model *m, const ctn_batch_config *cfg, r
     if (alpha && any_of(unwind(m, &L->one, all))) find_placements(m, L->one.x, L->one.W.now);
     for (int p = 0; p < A->leads; p++) keep_solution(m, &L->one, le(made, rset(p)), &A->lead[p]);
     if (alpha) {
-        aimed_prepare(m, &L->part.rule, before, tau, &L->one, L->one.x, L->one.u, one);
-        aimed_prepare(m, &L->part.rule, before, tau, &L->one, A->lead[0].x, A->lead[0].u, &A->lead[0]);
+        aimed_prepare(m, &L->part.rule, before, tau, &L->one, L->one.x, L->one.u, L->one.W.between.force, one);
+        aimed_prepare(m, &L->part.rule, before, tau, &L->one, A->lead[0].x, A->lead[0].u, A->lead[0].W.between.force,
+                      &A->lead[0]);
         end_rates_of_alpha(m, &L->part.rule, before, &L->one, &L->end);
     } else position_prepare(m, h, before, L->one.x, L->one.u, L->one.W.between.force, tau, one);
     mask factored = joins(m) ? one->factored : all;
+    if (joins(m) && alpha) factored = both(factored, A->lead[0].factored);
     for (int p = 0; p < A->leads && !alpha; p++) {
         position_adjoint *const lead = &A->lead[p];
         const mask solved = gt(A->solves, rset(p));

@@ -317,6 +317,13 @@ static ctn_batch_config config_of(double dt)
     return cfg;
 }
 
+static ctn_batch_config alpha_of(double dt)
+{
+    ctn_batch_config cfg = config_of(dt);
+    cfg.method = CTN_ALPHA;
+    return cfg;
+}
+
 /// first: of the seeds, less 1.
 static tally check_case(const bond_case *c, ctn_batch_config cfg, uint64_t first, int seeds, int steps, double most)
 {
@@ -350,6 +357,10 @@ static void check_on(const bond_case *c, uint64_t first, int seeds, int steps, d
 START_TEST(bonds) { check_on(&bond_cases[_i], 0, 3, 20, 3e-8); }
 END_TEST
 
+/// By alpha, whose first step is that of order 2.
+START_TEST(bonds_by_alpha) { check_case(&bond_cases[_i], alpha_of(bond_cases[_i].dt), 0, 3, 20, 3e-8); }
+END_TEST
+
 START_TEST(pairs) { check_on(&pair_cases[_i], 0, 8, 6, 2e-8); }
 END_TEST
 
@@ -373,12 +384,12 @@ START_TEST(meetings)
 END_TEST
 
 /// Jacobians of the steps of a run, one after the other, make the gradient of the run.
-static void check_jacobians(const bond_case *c)
+static void check_jacobians(const bond_case *c, ctn_batch_config cfg)
 {
     ctn_error err = {0};
     rng r = {9};
     ctn_model *const m = model_of_case(c);
-    run_of f = open_run(m, config_of(c->dt), 5, 3);
+    run_of f = open_run(m, cfg, 5, 3);
     const size_t nv = f.nv, steps = (size_t)f.steps;
     for (size_t k = 0; k < nv; k++) f.v[k] += c->fast * rng_uniform(&r, -1, 1);
     ck_assert_msg(ctn_tape_run(f.tape, f.q, f.v, f.tau, &err) == CTN_OK, "%s", err.message);
@@ -415,7 +426,12 @@ static void check_jacobians(const bond_case *c)
     close_run(&f), ctn_model_free(m);
 }
 
-START_TEST(jacobians) { check_jacobians(_i < BOND_CASES ? &bond_cases[_i] : &pair_cases[_i - BOND_CASES]); }
+START_TEST(jacobians)
+{
+    const bond_case *const c = _i < BOND_CASES ? &bond_cases[_i] : &pair_cases[_i - BOND_CASES];
+    check_jacobians(c, config_of(c->dt));
+    if (_i < BOND_CASES) check_jacobians(c, alpha_of(c->dt));
+}
 END_TEST
 
 // ---- parameters
@@ -597,17 +613,18 @@ START_TEST(same_bits)
 }
 END_TEST
 
-/// By other methods such steps are left to order 2, and have no derivatives.
+/// Methods that leave such steps to order 2 have no derivatives of them.
 START_TEST(refused)
 {
     static const struct {
         ctn_method method;
+        const bond_case *of;
         const char *says;
-    } no[] = {{CTN_ALPHA, "method: alpha has no derivatives of steps with `loops`"},
-              {CTN_RADAU, "method: radau has no derivatives of steps with `loops`"}};
+    } no[] = {{CTN_ALPHA, &pair_cases[0], "method: alpha has no derivatives of steps with links that touch each other"},
+              {CTN_RADAU, &bond_cases[0], "method: radau has no derivatives of steps with `loops`"}};
     for (size_t k = 0; k < sizeof no / sizeof *no; k++) {
         ctn_error err = {0};
-        ctn_model *const m = model_of_case(&bond_cases[0]);
+        ctn_model *const m = model_of_case(no[k].of);
         ctn_batch_config cfg = config_of(0.01);
         cfg.method = no[k].method, cfg.stages = 2;
         ck_assert_ptr_null(ctn_tape_create(m, &cfg, 5, &err));
@@ -623,6 +640,7 @@ int main(void)
     TCase *const t = tcase_create("between_gradients");
     tcase_set_timeout(t, 300);
     tcase_add_loop_test(t, bonds, 0, BOND_CASES);
+    tcase_add_loop_test(t, bonds_by_alpha, 0, BOND_CASES);
     tcase_add_loop_test(t, pairs, 0, PAIR_CASES);
     tcase_add_loop_test(t, halved_steps, 0, 4);
     tcase_add_loop_test(t, meetings, 0, 4);
