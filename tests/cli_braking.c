@@ -111,6 +111,25 @@ START_TEST(remedies)
 }
 END_TEST
 
+/// A linkage, of which only alpha brakes less than order 2.
+START_TEST(loops)
+{
+    static const char linkage[] =
+        "catena: 1\ndefaults: {joint: {type: revolute, axis: [0, -1, 0]}, density: 2000}\nlinks:\n"
+        "  - {name: crank, joint: {q0: 2.2}, shapes: [{type: capsule, from: [0, 0, 0], to: [0.2, 0, 0], radius: 0.02}]}\n"
+        "  - {name: rod, parent: crank, position: [0.2, 0, 0], joint: {q0: -1.8792025567767237}, shapes: [{type: capsule, from: "
+        "[0, "
+        "0, 0], to: [0.5, 0, 0], radius: 0.015}]}\n"
+        "  - {name: rocker, position: [0.5, 0, 0], joint: {q0: 1.992336156794888}, shapes: [{type: capsule, from: [0, 0, 0], to: "
+        "[0.35, 0, 0], radius: 0.02}]}\n"
+        "loops: [{type: hinge, a: rod, b: rocker, at: [0.5, 0, 0], at_b: [0.35, 0, 0], axis: [0, 1, 0]}]\nduration: 4\n";
+    char *const err = warned(linkage, "collocation", "0.002");
+    ck_assert_msg(strstr(err, "alpha") && !strstr(err, "radau") && !strstr(err, "variational"), "%s", err);
+    free(err);
+    silent(linkage, "alpha", "0.002");
+}
+END_TEST
+
 /// Impacts, falls, dampers and rest are no braking.
 START_TEST(healthy)
 {
@@ -178,6 +197,7 @@ int main(void)
     tcase_add_checked_fixture(tc, enter_scratch, leave_scratch);
     tcase_add_test(tc, whirling);
     tcase_add_test(tc, remedies);
+    tcase_add_test(tc, loops);
     tcase_add_test(tc, healthy);
     tcase_add_test(tc, braked_scenes);
     tcase_add_test(tc, where_it_is_said);

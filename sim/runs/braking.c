@@ -240,14 +240,16 @@ static void find_remedies(remedies *r, const ctn_model *m, const ctn_batch_confi
         break;
     }
     c = *cfg, c.method = CTN_RADAU, c.solver = CTN_NEWTON;
-    const int own = cfg->method == CTN_RADAU ? cfg->stages : 1, most = own < 3 ? 3 : 4;
+    const int own = cfg->method == CTN_RADAU ? cfg->stages : 1, most = m->nbond ? 0 : own < 3 ? 3 : 4;
     for (c.stages = own + 1; c.stages <= most && position_based(cfg); c.stages++) {
         if (!helps(r, &c)) continue;
         add_remedy(r, "radau with %d stages", c.stages);
         break;
     }
+    c = *cfg, c.method = CTN_ALPHA;
+    if (m->nbond && cfg->method != CTN_ALPHA && helps(r, &c)) add_remedy(r, "alpha");  // radau leaves bonds to order 2
     c = *cfg, c.method = CTN_VARIATIONAL, c.order = 2;
-    if (is_free(m) && helps(r, &c)) add_remedy(r, "variational");
+    if (is_free(m) && !m->nbond && !m->npair && helps(r, &c)) add_remedy(r, "variational");
     if (position_based(cfg) && is_rotor(m, link)) add_remedy(r, "its inertia as `armature` of its joint");
     if (!r->known) add_remedy(r, "a smaller dt");
 }
