@@ -1,4 +1,4 @@
-/// Closed loops and couplings of joints in a step of order 2: equations c = 0 at its end with a force each; with springs and
+/// Closed loops and couplings of joints in a step of one stage: equations c = 0 at its end with a force each; with springs and
 /// tendons (length_terms.h). (docs/theory.md 4.14)
 ///
 ///     point     X_a - X_b, along the axes of the world

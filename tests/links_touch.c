@@ -97,12 +97,12 @@ static ctn_batch_config config_of(const char *engine, int worlds, int threads)
 
 /// The worlds from `first` on, side by side, after the steps: q [worlds][nq], v [worlds][nv]. saved: in two calls, between which another
 /// batch takes over.
-static void run_worlds(const ctn_model *m, double dt, const char *engine, int first, int worlds, int threads, bool saved,
-                       double *q, double *v)
+static void run_worlds(const ctn_model *m, ctn_method method, double dt, const char *engine, int first, int worlds, int threads,
+                       bool saved, double *q, double *v)
 {
     ctn_batch_config cfg = config_of(engine, worlds, threads);
     const int nq = ctn_model_nq(m), nv = ctn_model_nv(m);
-    cfg.dt = dt;
+    cfg.dt = dt, cfg.method = method;
     ctn_batch *b = batch_with(m, &cfg);
     ctn_error err;
     for (int w = 0; w < worlds; w++) start_of(m, first + w, q + w * nq, v + w * nv);
@@ -122,19 +122,19 @@ static void run_worlds(const ctn_model *m, double dt, const char *engine, int fi
 }
 
 /// Side by side each world has the bits that it has alone.
-static void check_bits(const char *scene, double dt)
+static void check_bits(const char *scene, ctn_method method, double dt)
 {
     static const char *const engines[] = {"scalar", "avx2", "avx512"};
     ctn_model *const m = model_of(scene);
     const int nq = ctn_model_nq(m), nv = ctn_model_nv(m);
     double *q = malloc(sizeof *q * (size_t)(WORLDS * nq)), *v = malloc(sizeof *v * (size_t)(WORLDS * nv));
     double *x = malloc(sizeof *x * (size_t)(WORLDS * nq)), *y = malloc(sizeof *y * (size_t)(WORLDS * nv));
-    for (int w = 0; w < WORLDS; w++) run_worlds(m, dt, "scalar", w, 1, 1, false, q + w * nq, v + w * nv);
+    for (int w = 0; w < WORLDS; w++) run_worlds(m, method, dt, "scalar", w, 1, 1, false, q + w * nq, v + w * nv);
     ck_assert(memcmp(q, q + nq, sizeof *q * (size_t)nq) != 0);
     for (size_t e = 0; e < sizeof engines / sizeof *engines; e++)
         for (int way = 0; way < 3; way++) {
             if (!engine_find(engines[e], WORLDS, NULL)) continue;
-            run_worlds(m, dt, engines[e], 0, WORLDS, way == 1 ? 2 : 1, way == 2, x, y);
+            run_worlds(m, method, dt, engines[e], 0, WORLDS, way == 1 ? 2 : 1, way == 2, x, y);
             for (int w = 0; w < WORLDS; w++)
                 ck_assert_msg(!memcmp(x + w * nq, q + w * nq, sizeof *q * (size_t)nq) &&
                                   !memcmp(y + w * nv, v + w * nv, sizeof *v * (size_t)nv),
@@ -145,9 +145,9 @@ static void check_bits(const char *scene, double dt)
 
 START_TEST(same_bits_everywhere)
 {
-    check_bits(heap, 0.01);
-    check_bits(tower, 1. / 60), check_bits(tower, 1. / 30);
-    check_bits(net(), 1. / 60);
+    check_bits(heap, CTN_COLLOCATION, 0.01), check_bits(heap, CTN_ALPHA, 0.01);
+    check_bits(tower, CTN_COLLOCATION, 1. / 60), check_bits(tower, CTN_COLLOCATION, 1. / 30);
+    check_bits(net(), CTN_COLLOCATION, 1. / 60);
 }
 END_TEST
 
