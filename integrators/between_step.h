@@ -148,6 +148,12 @@ FN cross_block scaled_cross(cross_block G, real s)
     G.ww = mat3_scale(G.ww, s), G.wv = mat3_scale(G.wv, s), G.vw = mat3_scale(G.vw, s), G.vv = mat3_scale(G.vv, s);
     return G;
 }
+FN cross_block cross_add_scaled(cross_block G, const pair_bend *H, real s)  // G + s H
+{
+    G.ww = mat3_add_scaled(G.ww, H->ww, s), G.wv = mat3_add_scaled(G.wv, H->wv, s);
+    G.vw = mat3_add_scaled(G.vw, H->vw, s), G.vv = mat3_add_scaled(G.vv, H->vv, s);
+    return G;
+}
 FN mat3 sel_mat3(mask where, mat3 A, mat3 B)
 {
     mat3 C;
@@ -166,39 +172,41 @@ FN cross_block undropped_cross(cross_block G, mask dropped)
     return any_of(dropped) ? scaled_cross(G, sel(dropped, rset(0), rset(1))) : G;
 }
 
-/// The curvature of elements: of normal forces, -l times that of the gap, and of friction at its points.
-KERNEL void bend_of_touches(const lane_model *m, solve *W)
-{
-    between_work *const B = &W->between;
-    pair_pose P;
-    for (int k = 0, last = -1; k < B->touches; k++) {
-        pair_touch *const t = &B->touch[k];
-        const touch_pair *const p = &m->touch_pairs[t->pair];
-        const int a = m->touch_shapes[p->a].body, b = m->touch_shapes[p->b].body;
-        t->crosses = false;
-        if (!t->acts) continue;
-        if (any_of(gt(t->normal.force, rset(0)))) {
-            if (t->pair != last) P = pair_now(m, W, p), last = t->pair;
-            const pair_bend H = pair_bend_at(&m->touch_shapes[p->a], &m->touch_shapes[p->b], t->element, &P, &t->n);
-            const real f = negate(t->normal.force);
-            const mask presses = gt(t->normal.force, rset(0));  // elsewhere its curvature may be infinite
-            if (a >= 0) B->P[a] = inertia_add(B->P[a], sel_inertia(presses, inertia_scale(H.aa, f), inertia_zero()));
-            if (b >= 0) B->P[b] = inertia_add(B->P[b], sel_inertia(presses, inertia_scale(H.bb, f), inertia_zero()));
-            t->crosses = a >= 0 && b >= 0;
-            t->cross.ww = H.ww, t->cross.wv = H.wv, t->cross.vw = H.vw, t->cross.vv = H.vv;
-            t->cross = sel_cross(presses, scaled_cross(t->cross, f), no_cross());
-        }
-        if (a >= 0) add_point_bend(&B->P[a], t->arm_a, t->rub.g);
-        if (b >= 0) add_point_bend(&B->P[b], t->arm_b, opposite(t->rub.g));
-    }
-}
-
 /// The row in hand is to have both bodies.
 FN void reach_both(const lane_model *m, joint_matrix *M, int a, int b)
 {
     begin_row(m, M);
     row_reaches(m, M, a), row_reaches(m, M, b);
 }
+/// The curvature of elements: of normal forces, -l times that of the gap, and of friction at its points. What motions of one body
+/// make of wrenches on the other is added to H, but in the lanes `dropped`.
+KERNEL void bend_of_touches(const lane_model *m, solve *W, mask dropped)
+{
+    between_work *const B = &W->between;
+    pair_pose P;
+    cross_block G = no_cross();
+    for (int k = 0, last = -1; k < B->touches; k++) {
+        const pair_touch *const t = &B->touch[k];
+        const touch_pair *const p = &m->touch_pairs[t->pair];
+        const int a = m->touch_shapes[p->a].body, b = m->touch_shapes[p->b].body;
+        const mask presses = gt(t->normal.force, rset(0));  // elsewhere its curvature may be infinite
+        if (t->acts && any_of(presses)) {
+            if (t->pair != last) P = pair_now(m, W, p), last = t->pair, G = no_cross();
+            const pair_bend H = pair_bend_at(&m->touch_shapes[p->a], &m->touch_shapes[p->b], t->element, &P, &t->n);
+            const real f = negate(t->normal.force);
+            if (a >= 0) B->P[a] = inertia_add(B->P[a], sel_inertia(presses, inertia_scale(H.aa, f), inertia_zero()));
+            if (b >= 0) B->P[b] = inertia_add(B->P[b], sel_inertia(presses, inertia_scale(H.bb, f), inertia_zero()));
+            G = sel_cross(presses, cross_add_scaled(G, &H, f), G);
+        }
+        if (t->acts && a >= 0) add_point_bend(&B->P[a], t->arm_a, t->rub.g);
+        if (t->acts && b >= 0) add_point_bend(&B->P[b], t->arm_b, opposite(t->rub.g));
+        if (t->pair != last || (k + 1 < B->touches && B->touch[k + 1].pair == last) || a < 0 || b < 0) continue;
+        reach_both(m, &B->M, a, b);
+        G = undropped_cross(G, dropped);
+        matrix_add_cross(m, &B->M, B->M.H, W->now, a, b, &G);
+    }
+}
+
 /// The first body that an end of a loop moves: of a distance to a joint's centre that joint turns without it.
 FN int moved_by_line(const lane_model *m, const model_bond *o, int body, const double *at)
 {
@@ -266,7 +274,7 @@ KERNEL void matrix_of_step(const lane_model *m, solve *W, mask dropped)
     for (int k = 0; k < m->nbond; k++) reach_bond(m, M, k, true), row_joins(m, M);
     matrix_begin(m, M);
     for (int i = 0; i < m->nbody; i++) B->P[i] = inertia_zero();
-    bend_of_touches(m, W);
+    bend_of_touches(m, W, dropped);
     for (int k = 0; k < m->nbond; k++) {
         const model_bond *const o = &m->bonds[k];
         bond_curvature(W, o, B->force + o->row, B->P, &G);
@@ -283,29 +291,20 @@ KERNEL void matrix_of_step(const lane_model *m, solve *W, mask dropped)
         real *const own = &B->body[o->leader].own.xx;
         *own = sel(dropped, *own, fnmadd(B->force[o->row], bend, *own));
     }
-    matrix_of_tree(m, M, W->now, B->body, not_(none_of()));
-    for (int k = 0; k < B->touches; k++) {
-        pair_touch *const t = &B->touch[k];
-        const touch_pair *const p = &m->touch_pairs[t->pair];
-        const int a = m->touch_shapes[p->a].body, b = m->touch_shapes[p->b].body;
-        if (!t->crosses) continue;
-        reach_both(m, M, a, b);
-        G = undropped_cross(t->cross, dropped);
-        matrix_add_cross(m, M, W->now, a, b, &G);
-    }
+    matrix_of_tree(m, M, W->now, B->body);
     for (int k = 0; k < m->nbond; k++) {
         const model_bond *const o = &m->bonds[k];
         reach_bond(m, M, k, false), row_is_known(m, M);
         if (bond_curvature(W, o, B->force + o->row, B->P, &G)) {
             G = undropped_cross(G, dropped);
-            matrix_add_cross(m, M, W->now, o->a, o->b, &G);
+            matrix_add_cross(m, M, M->H, W->now, o->a, o->b, &G);
         }
         if (o->rows) continue;
         const pull_along_length s = pull_of_length(m, W, o);
         for (EACH_PIECE(i, m, o, true)) {
             if (!piece_curvature(m, W, i, s.force, B->P, &G)) continue;
             G = undropped_cross(G, dropped);
-            matrix_add_cross(m, M, W->now, m->bond_points[i].body, m->bond_points[i + 1].body, &G);
+            matrix_add_cross(m, M, M->H, W->now, m->bond_points[i].body, m->bond_points[i + 1].body, &G);
         }
         fill_length_row(m, W, M, o);
         matrix_add_row(M, M->H, s.stiffness);
@@ -420,36 +419,47 @@ FN real rate_of_row(const lane_model *m, const model_bond *o, const bond_row *r,
     return s;
 }
 
+/// What elements make of motions of their bodies at the inner step: blocks of bodies, and in L those of both.
+KERNEL void load_touches(const lane_model *m, solve *W)
+{
+    between_work *const B = &W->between;
+    joint_matrix *const M = &B->M;
+    const real o = rset(0);
+    for (int k = 0; k < B->touches;) {
+        const int pair = B->touch[k].pair;
+        const touch_pair *const p = &m->touch_pairs[pair];
+        const int a = m->touch_shapes[p->a].body, b = m->touch_shapes[p->b].body;
+        inertia6 aa = inertia_zero(), bb = aa;
+        cross_block G = no_cross();
+        bool some = false;
+        for (; k < B->touches && B->touch[k].pair == pair; k++) {
+            const pair_touch *const t = &B->touch[k];
+            const vec3 way[3] = {t->at.n, t->slides.t1, t->slides.t2};
+            const real stiff[3] = {t->stiffness, t->slides.k1, t->slides.k2};
+            const bool rubs = any_of(gt(t->lag, o));
+            for (int i = 0; i < (rubs ? 3 : 1); i++) {
+                if (!any_of(gt(stiff[i], o))) continue;
+                add_pair_row(&aa, &bb, &G, force_at(i ? t->arm_a : t->at.ra, way[i]),
+                             force_at(i ? t->arm_b : t->at.rb, opposite(way[i])), stiff[i]);
+                some = true;
+            }
+        }
+        if (!some) continue;
+        if (a >= 0) join_block(M, a, aa);
+        if (b >= 0) join_block(M, b, bb);
+        if (a >= 0 && b >= 0) reach_both(m, M, a, b), matrix_add_cross(m, M, M->L, W->now, a, b, &G);
+    }
+}
+
 /// The matrix of the inner problem at its step, in L: H, what presses and rubs, equations.
 KERNEL void inner_matrix(const lane_model *m, solve *W)
 {
     between_work *const B = &W->between;
     joint_matrix *const M = &B->M;
-    const real o_ = rset(0);
     memcpy(M->L, M->H, M->at[matrix_size(m)] * sizeof *M->L);
-    for (int k = 0; k < B->touches; k++) {
-        const pair_touch *const t = &B->touch[k];
-        const touch_pair *const p = &m->touch_pairs[t->pair];
-        const int a = m->touch_shapes[p->a].body, b = m->touch_shapes[p->b].body;
-        if (!k || t->pair != B->touch[k - 1].pair) reach_both(m, M, a, b), row_is_known(m, M);
-        if (any_of(gt(t->stiffness, o_))) {
-            clear_row(M);
-            row_of_wrench(m, M, W->now, a, force_at(t->at.ra, t->at.n)),
-                row_of_wrench(m, M, W->now, b, force_at(t->at.rb, opposite(t->at.n)));
-            matrix_add_row(M, M->L, t->stiffness);
-        }
-        if (!any_of(gt(t->lag, o_))) continue;
-        const vec3 tangent[2] = {t->slides.t1, t->slides.t2};
-        const real stiff[2] = {t->slides.k1, t->slides.k2};
-        for (int i = 0; i < 2; i++) {
-            if (!any_of(gt(stiff[i], o_))) continue;
-            clear_row(M);
-            row_of_wrench(m, M, W->now, a, force_at(t->arm_a, tangent[i]));
-            row_of_wrench(m, M, W->now, b, force_at(t->arm_b, opposite(tangent[i])));
-            matrix_add_row(M, M->L, stiff[i]);
-        }
-    }
-    add_fixed_matrix(m, W);
+    clear_blocks(m, M);
+    load_touches(m, W), load_fixed(m, W);
+    matrix_add_blocks(m, M, M->L, W->now);
     for (int k = 0; k < m->nbond; k++) {
         const model_bond *const o = &m->bonds[k];
         if (o->rows) reach_bond(m, M, k, false), row_is_known(m, M);

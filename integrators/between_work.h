@@ -14,7 +14,7 @@
 /// An element of a pair of shapes.
 typedef struct {
     int pair, element;
-    bool acts, crosses;          // at the iterate, in some lane; `cross` is not 0
+    bool acts;                   // at the iterate, in some lane
     real weight;                 // of its normal force; 0: it is not looked at
     real from, begun, foreseen;  // m: the depth at the start of the step, the gaps there and at the first guess
     real lag;                    // N, the normal force whose friction it has
@@ -25,7 +25,6 @@ typedef struct {
     vec3 arm_a, arm_b, s;  // of these points; how far it is bent
     normal_law normal;
     friction_law rub;
-    cross_block cross;  // what the motion of one body makes of the wrench on the other
     // in the inner problem: gap and bend, and their rates along its step
     real gap, gap_rate, press, stiffness;
     vec3 bent, bent_rate;

@@ -114,32 +114,24 @@ KERNEL void add_fixed_gradient(const lane_model *m, solve *W)
     }
 }
 
-FN void add_fixed_row(const lane_model *m, solve *W, const fixed_touch *t, wrench w, real stiffness)
-{
-    joint_matrix *const M = &W->between.M;
-    if (!any_of(either(lt(stiffness, rset(0)), gt(stiffness, rset(0))))) return;
-    clear_row(M);
-    row_of_wrench(m, M, W->now, m->loads[t->load].body, w);
-    matrix_add_row(M, M->L, stiffness);
-}
-
-/// The differences of stiffness, in M->L. What sticks, and stuck, is the same whatever its tangents are.
-KERNEL void add_fixed_matrix(const lane_model *m, solve *W)
+/// The differences of stiffness, as blocks of bodies. What sticks, and stuck, is the same whatever its tangents are.
+KERNEL void load_fixed(const lane_model *m, solve *W)
 {
     const between_work *const B = &W->between;
-    joint_matrix *const M = &W->between.M;
     const real o = rset(0);
     for (int k = 0; k < B->fixeds; k++) {
         const fixed_touch *const t = &B->fixed[k];
         const friction_law *const F = &t->slides, *const G = &t->rub;
         const mask turned = both(gt(t->cap, o), not_(both(gt(F->k1, o), gt(G->k1, o))));
-        begin_row(m, M), row_reaches(m, M, m->loads[t->load].body), row_is_known(m, M);
-        add_fixed_row(m, W, t, force_at(t->at.arm, t->at.n), t->stiffness - t->normal.stiffness);
-        if (!any_of(turned)) continue;
-        add_fixed_row(m, W, t, rub_wrench(m, t, F->t1), sel(turned, F->k1, o));
-        add_fixed_row(m, W, t, rub_wrench(m, t, F->t2), sel(turned, F->k2, o));
-        add_fixed_row(m, W, t, rub_wrench(m, t, G->t1), sel(turned, negate(G->k1), o));
-        add_fixed_row(m, W, t, rub_wrench(m, t, G->t2), sel(turned, negate(G->k2), o));
+        const wrench row[5] = {force_at(t->at.arm, t->at.n), rub_wrench(m, t, F->t1), rub_wrench(m, t, F->t2),
+                               rub_wrench(m, t, G->t1), rub_wrench(m, t, G->t2)};
+        const real more[5] = {t->stiffness - t->normal.stiffness, F->k1, F->k2, negate(G->k1), negate(G->k2)};
+        for (int i = 0; i < (any_of(turned) ? 5 : 1); i++) {
+            const real s = i ? sel(turned, more[i], o) : more[i];
+            if (any_of(either(lt(s, o), gt(s, o))))
+                join_block(&W->between.M, m->loads[t->load].body,
+                           inertia_eliminate(inertia_zero(), row[i].n, row[i].f, negate(s)));
+        }
     }
 }
 

@@ -40,8 +40,9 @@ typedef struct {
     real *row;          // [size] likewise
     column_run *run;    // [nodes + 1] likewise: its columns, or those that a node is joined to; the last ones first
     int runs;
-    inertia6 *P;  // [nbody] scratch: composite blocks
-    real *x;      // [size]
+    inertia6 *P;   // [nbody] composite blocks, or what comes on top of them
+    bool *loaded;  // [nbody] where anything does
+    real *x;       // [size]
 } joint_matrix;
 
 FN int matrix_size(const lane_model *m) { return m->nrow + m->nv; }
@@ -112,13 +113,30 @@ typedef struct {
     wrench carried;  // that its subtree carries: its cross term (docs/theory.md 4.3)
 } matrix_body;
 
-/// P S + S x* w / 2 of column k of the joint of body b; *plain: without the cross term, which its own block has none of.
-FN wrench matrix_column(const lane_body *b, mat3 R, int k, const inertia6 *P, wrench w, wrench *plain)
+/// Column k of a 3x3 block.
+FN vec3 mat3_column(const mat3 *A, int k) { return k == 0 ? A->x : k == 1 ? A->y : A->z; }
+FN vec3 sym_column(const sym3 *S, int k)
 {
-    const twist S = joint_subspace(b, b->kind, R, k);
-    wrench F, N = carried(S.w, S.v, w);
-    F.n = add(smul(P->A, S.w), mul(P->B, S.v)), F.f = add(tmul(P->B, S.w), smul(P->D, S.v));
-    *plain = F;
+    return k == 0 ? vec(S->xx, S->xy, S->xz) : k == 1 ? vec(S->xy, S->yy, S->yz) : vec(S->xz, S->yz, S->zz);
+}
+
+/// The wrench P S, S of column k of a joint of this kind: what is 0 there is left out.
+FN wrench moved_block(const inertia6 *P, int kind, int k, twist S)
+{
+    wrench F;
+    switch (kind) {
+    case JOINT_TRANSLATION: F.n = mat3_column(&P->B, k), F.f = sym_column(&P->D, k); break;
+    case JOINT_PRISMATIC: F.n = mul(P->B, S.v), F.f = smul(P->D, S.v); break;
+    case JOINT_HELICAL: F.n = add(smul(P->A, S.w), mul(P->B, S.v)), F.f = add(tmul(P->B, S.w), smul(P->D, S.v)); break;
+    default: F.n = smul(P->A, S.w), F.f = tmul(P->B, S.w);
+    }
+    return F;
+}
+
+/// P S + S x* w / 2, of which its own block has no second term.
+FN wrench matrix_column(wrench F, twist S, wrench w)
+{
+    const wrench N = carried(S.w, S.v, w);
     F.n = add_scaled(F.n, N.n, rset(0.5)), F.f = add_scaled(F.f, N.f, rset(0.5));
     return F;
 }
@@ -129,35 +147,66 @@ FN real sym_entry(const sym3 *S, int i, int j)
     return k == 0 ? S->xx : k == 1 ? S->xy : k == 2 ? S->xz : k == 4 ? S->yy : k == 5 ? S->yz : S->zz;
 }
 
-/// H of the tree, over zeros, in the lanes `where`; T [nbody]: placements; body [nbody]. Joined nodes are those on the way to the
-/// root.
-KERNEL void matrix_of_tree(const lane_model *m, joint_matrix *M, const placement *T, const matrix_body *body, mask where)
+/// Adds to H the columns of body i, of whose composite block P is; own: what it has besides, of H alone; may be NULL.
+FN void add_body_columns(const lane_model *m, const joint_matrix *M, real *H, const placement *T, int i, const inertia6 *P,
+                         const matrix_body *own)
+{
+    const lane_body *b = &m->bodies[i];
+    for (int k = 0; k < b->nv; k++) {
+        real *const row = matrix_row(M, H, body_start(m, i) + k), r[3];
+        const twist S = joint_subspace(b, b->kind, T[i].R, k);
+        wrench plain = moved_block(P, b->kind, k, S), F = own ? matrix_column(plain, S, own->carried) : plain;
+        joint_rows(b, b->kind, T[i].R, plain, r);
+        for (int j = 0; j <= k; j++) {
+            real *const to = &row[body_start(m, i) + j];
+            *to = *to + (own ? r[j] + sym_entry(&own->own, k, j) : r[j]);
+        }
+        for (int j = i; !(m->bodies[j].flags & BODY_ROOT);) {
+            if (has_arm(form_of(&m->bodies[j]))) F = wrench_shift(F, T[j].r);
+            j = m->bodies[j].parent;
+            const lane_body *up = &m->bodies[j];
+            joint_rows(up, up->kind, T[j].R, F, r);
+            for (int c = 0; c < up->nv; c++) row[body_start(m, j) + c] = row[body_start(m, j) + c] + r[c];
+        }
+    }
+}
+
+FN inertia6 block_at_parent(const lane_body *b, const placement *T, const inertia6 *P)
+{
+    return has_arm(form_of(b)) ? inertia_shift(*P, T->r) : *P;
+}
+
+/// Adds H of the tree; T [nbody]: placements; body [nbody]. Joined nodes are those on the way to the root.
+KERNEL void matrix_of_tree(const lane_model *m, joint_matrix *M, const placement *T, const matrix_body *body)
 {
     for (int i = 0; i < m->nbody; i++) M->P[i] = body[i].P;
     for (int i = m->nbody - 1; i >= 0; i--) {
         const lane_body *b = &m->bodies[i];
-        const inertia6 P = M->P[i];
-        for (int k = 0; k < b->nv; k++) {
-            real *const row = matrix_row(M, M->H, body_start(m, i) + k), own[3];
-            wrench plain, F = matrix_column(b, T[i].R, k, &P, body[i].carried, &plain);
-            joint_rows(b, b->kind, T[i].R, plain, own);
-            for (int j = 0; j <= k; j++) {
-                real *const to = &row[body_start(m, i) + j];
-                *to = sel(where, own[j] + sym_entry(&body[i].own, k, j), *to);
-            }
-            for (int j = i; !(m->bodies[j].flags & BODY_ROOT);) {
-                if (has_arm(form_of(&m->bodies[j]))) F = wrench_shift(F, T[j].r);
-                j = m->bodies[j].parent;
-                const lane_body *up = &m->bodies[j];
-                joint_rows(up, up->kind, T[j].R, F, own);
-                for (int c = 0; c < up->nv; c++) {
-                    real *const to = &row[body_start(m, j) + c];
-                    *to = sel(where, own[c], *to);
-                }
-            }
-        }
+        add_body_columns(m, M, M->H, T, i, &M->P[i], &body[i]);
         if (b->flags & BODY_ROOT) continue;
-        M->P[b->parent] = inertia_add(M->P[b->parent], has_arm(form_of(b)) ? inertia_shift(P, T[i].r) : P);
+        M->P[b->parent] = inertia_add(M->P[b->parent], block_at_parent(b, &T[i], &M->P[i]));
+    }
+}
+
+// ---- blocks that come on top
+
+FN void clear_blocks(const lane_model *m, joint_matrix *M) { memset(M->loaded, 0, (size_t)m->nbody * sizeof *M->loaded); }
+
+/// Adds P to what comes on top of body i.
+FN void join_block(joint_matrix *M, int i, inertia6 P)
+{
+    M->P[i] = M->loaded[i] ? inertia_add(M->P[i], P) : P;
+    M->loaded[i] = true;
+}
+
+/// H + X'PX of all blocks that have been added, X how bodies move.
+KERNEL void matrix_add_blocks(const lane_model *m, joint_matrix *M, real *H, const placement *T)
+{
+    for (int i = m->nbody - 1; i >= 0; i--) {
+        const lane_body *b = &m->bodies[i];
+        if (!M->loaded[i]) continue;
+        add_body_columns(m, M, H, T, i, &M->P[i], NULL);
+        if (!(b->flags & BODY_ROOT)) join_block(M, b->parent, block_at_parent(b, &T[i], &M->P[i]));
     }
 }
 
@@ -283,27 +332,63 @@ typedef struct {
     mat3 ww, wv, vw, vv;  // by columns
 } cross_block;
 
+FN cross_block no_cross(void)
+{
+    cross_block G;
+    G.ww.x = G.ww.y = G.ww.z = zero3(), G.wv = G.vw = G.vv = G.ww;
+    return G;
+}
+
+FN mat3 add_dyad(mat3 A, vec3 a, vec3 b)  // A + a b'
+{
+    A.x = add_scaled(A.x, a, b.x), A.y = add_scaled(A.y, a, b.y), A.z = add_scaled(A.z, a, b.z);
+    return A;
+}
+
+/// What a row adds that has the wrenches a and b on both bodies, with the stiffness k: k (a; b)(a; b)'.
+FN void add_pair_row(inertia6 *aa, inertia6 *bb, cross_block *G, wrench a, wrench b, real k)
+{
+    const vec3 n = scale(b.n, k), f = scale(b.f, k);
+    *aa = inertia_eliminate(*aa, a.n, a.f, negate(k)), *bb = inertia_eliminate(*bb, b.n, b.f, negate(k));
+    G->ww = add_dyad(G->ww, a.n, n), G->wv = add_dyad(G->wv, a.n, f);
+    G->vw = add_dyad(G->vw, a.f, n), G->vv = add_dyad(G->vv, a.f, f);
+}
+
+/// The wrench G S, likewise; arm: from the origin that the joint is at to that of the second body; NULL: it is there.
+FN wrench moved_cross(const cross_block *G, int kind, int k, twist S, const vec3 *arm)
+{
+    wrench w;
+    if (kind == JOINT_TRANSLATION) {
+        w.n = mat3_column(&G->wv, k), w.f = mat3_column(&G->vv, k);
+        return w;
+    }
+    w.n = mul(G->ww, S.w), w.f = mul(G->vw, S.w);
+    if (!arm && kind != JOINT_PRISMATIC && kind != JOINT_HELICAL) return w;
+    const vec3 v = arm ? cross_add(S.v, S.w, *arm) : S.v;
+    w.n = add(w.n, mul(G->wv, v)), w.f = add(w.f, mul(G->vv, v));
+    return w;
+}
+
 /// H + X'G Y + Y'G'X, X and Y how the bodies a and b move. The row in hand has both.
-KERNEL void matrix_add_cross(const lane_model *m, joint_matrix *M, const placement *T, int a, int b, const cross_block *G)
+KERNEL void matrix_add_cross(const lane_model *m, joint_matrix *M, real *H, const placement *T, int a, int b,
+                             const cross_block *G)
 {
     vec3 arm = zero3();
+    bool off = false;
     for (int k = b; k >= 0;) {
         const lane_body *B = &m->bodies[k];
-        for (int c = 0; c < B->nv && row_has(m, M, k); c++) {
-            const twist S = joint_subspace(B, B->kind, T[k].R, c);
-            const vec3 v = cross_add(S.v, S.w, arm);
+        for (int c = 0; c < (row_has(m, M, k) ? B->nv : 0); c++) {
+            wrench w = moved_cross(G, B->kind, c, joint_subspace(B, B->kind, T[k].R, c), off ? &arm : NULL);
             const int col = body_start(m, k) + c;
-            wrench w;
-            w.n = add(mul(G->ww, S.w), mul(G->wv, v)), w.f = add(mul(G->vw, S.w), mul(G->vv, v));
             for (int j = a; j >= 0;) {
                 const lane_body *A = &m->bodies[j];
+                const int row = body_start(m, j);
                 real r[3];
                 joint_rows(A, A->kind, T[j].R, w, r);
-                for (int d = 0; d < A->nv && row_has(m, M, j); d++) {
-                    const int row = body_start(m, j) + d, hi = row > col ? row : col, lo = row > col ? col : row;
-                    real *const to = &matrix_row(M, M->H, hi)[lo];
+                for (int d = 0; d < (row_has(m, M, j) ? A->nv : 0); d++) {
+                    real *const to = row + d > col ? &matrix_row(M, H, row + d)[col] : &matrix_row(M, H, col)[row + d];
                     *to = *to + r[d];
-                    if (row == col) *to = *to + r[d];
+                    if (row + d == col) *to = *to + r[d];
                 }
                 if (A->flags & BODY_ROOT) break;
                 if (has_arm(form_of(A))) w = wrench_shift(w, T[j].r);
@@ -311,7 +396,7 @@ KERNEL void matrix_add_cross(const lane_model *m, joint_matrix *M, const placeme
             }
         }
         if (B->flags & BODY_ROOT) break;
-        if (has_arm(form_of(B))) arm = add(arm, T[k].r);
+        if (has_arm(form_of(B))) arm = add(arm, T[k].r), off = true;
         k = B->parent;
     }
 }

@@ -246,14 +246,6 @@ FN void add_way_stiffness(inertia6 *A, inertia6 *B, cross_block *cross, vec3 ra,
     cross->vw = Kb, cross->vv = mat3_scale(full, rset(-1));
 }
 
-FN cross_block no_cross(void)
-{
-    cross_block G;
-    G.ww.x = G.ww.y = G.ww.z = zero3();
-    G.wv = G.vw = G.vv = G.ww;
-    return G;
-}
-
 /// Adds (1 - n n') f / l, f the force along the way: where it pulls.
 FN sym3 string_stiffness(vec3 n, real force, real length)
 {

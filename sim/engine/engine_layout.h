@@ -244,6 +244,7 @@ KERNEL between_work layout_between(const lane_model *m, arena *a)
     B.M.H = TAKE(a, matrix_numbers(m), real);
     B.M.L = TAKE(a, matrix_numbers(m), real);
     B.M.P = TAKE(a, n, inertia6);
+    B.M.loaded = TAKE(a, n, bool);
     B.M.pattern = TAKE(a, (size_t)matrix_nodes(m) * words, uint64_t);
     B.M.path = TAKE(a, words, uint64_t);
     B.M.at = TAKE(a, size + 1, size_t);
