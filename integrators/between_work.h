@@ -55,7 +55,8 @@ typedef struct {
 } bond_row;
 
 typedef struct {
-    pair_touch *touch;  // [capacity]
+    vec3 *begun, *middle;  // [ntouch_shape] middles of shapes at the start of the step, and where bodies are now
+    pair_touch *touch;     // [capacity]
     int touches, capacity;
     real passes, late;   // solves with other normal forces; elements that nobody had looked at
     real looked;         // elements that are looked at

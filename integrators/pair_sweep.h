@@ -63,7 +63,7 @@ KERNEL real overlap_at(const lane_model *m, const touch_pair *p, const pair_pose
     const touch_shape *const a = &m->touch_shapes[p->a], *const b = &m->touch_shapes[p->b];
     const real o = rset(0), round = rset(a->radius + b->radius);
     real depth = o;
-    if (!any_of(may_meet(m, p, P, P, o))) return depth;
+    if (!any_of(balls_overlap(m, p, sub(add(P->ab, P->a), P->b)))) return depth;
     if (parted_by_planes(a) && parted_by_planes(b) && b->kind != CORE_SEGMENT) {
         const core_plane s = plane_between(a, b, P);
         return any_of(lt(s.apart, round)) ? larger(depth, round - apart_at(a, b, P, &s, NULL)) : depth;
@@ -90,17 +90,20 @@ FN real depth_looked_at(const solve *W, int k)
 /// The share of the way from the start of the step to where bodies are now, in the lanes `where`, before which no pair is deep in each
 /// other, beyond what it was at the start: 1 where none comes to be. solved: beyond what the solve has looked at, too; a guess may
 /// be anywhere.
-KERNEL real share_before_passing(const lane_model *m, const solve *W, mask where, bool solved)
+KERNEL real share_before_passing(const lane_model *m, solve *W, mask where, bool solved)
 {
     const real one = rset(1), half = rset(0.5), shortest = rset(1. / SWEEP_PARTS);
     real share = one;
+    find_begun_middles(m, W), find_middles(m, W);
     for (int k = 0; k < m->npair; k++) {
         const touch_pair *const p = &m->touch_pairs[k];
+        const mask meets = both(where, balls_meet(m, p, begun_apart(W, p), now_apart(W, p), rset(0)));
+        if (!any_of(meets)) continue;
         const double a = ball_within(&m->touch_shapes[p->a]), b = ball_within(&m->touch_shapes[p->b]);
         const real thick = rset(a + b);
         const pair_pose from = pair_begun(m, W, p), to = pair_now(m, W, p);
         const real way = way_of_pair(m, p, &from, &to);
-        mask fast = both(where, both(gt(way, half * thick), may_meet(m, p, &from, &to, rset(0))));
+        mask fast = both(meets, gt(way, half * thick));
         if (!any_of(fast)) continue;
         real most = overlap_at(m, p, &from);
         if (solved) most = larger(most, depth_looked_at(W, k));

@@ -151,16 +151,42 @@ FN real looked_at(const lane_model *m, const touch_pair *p)
     return rset(0.06 * small);
 }
 
-/// Where two shapes may come within `margin` between the poses A and B.
-FN mask may_meet(const lane_model *m, const touch_pair *p, const pair_pose *A, const pair_pose *B, real margin)
+/// Where two shapes may come within `margin` as the middle of a goes from x to y, seen from that of b: by the balls around them.
+FN mask balls_meet(const lane_model *m, const touch_pair *p, vec3 x, vec3 y, real margin)
 {
-    const vec3 x = sub(add(A->ab, A->a), A->b), y = sub(add(B->ab, B->a), B->b), way = sub(y, x);
+    const vec3 way = sub(y, x);
     const real near = rset(m->touch_shapes[p->a].bound + m->touch_shapes[p->b].bound) + margin;
     const real d = dot(x, x), all = dot(way, way), share = sel(gt(all, rset(0)), negate(dot(x, way)) / all, rset(0));
     const real t = sel(lt(share, rset(0)), rset(0), sel(lt(rset(1), share), rset(1), share));
     const vec3 nearest = add_scaled(x, way, t);
     return either(le(d, near * near), le(dot(nearest, nearest), near * near));
 }
+FN mask balls_overlap(const lane_model *m, const touch_pair *p, vec3 x)
+{
+    const real near = rset(m->touch_shapes[p->a].bound + m->touch_shapes[p->b].bound);
+    return le(dot(x, x), near * near);
+}
+
+/// The middle of shape s where its body has these axes and this origin.
+FN vec3 middle_of_shape(const touch_shape *s, const placement *T, const vec3 *p)
+{
+    return s->body < 0 ? const3(s->at) : mul_add(p[s->body], T[s->body].R, const3(s->at));
+}
+/// Of all shapes, at the start of the step, and where bodies are now.
+KERNEL void find_begun_middles(const lane_model *m, solve *W)
+{
+    for (int k = 0; k < m->ntouch_shape; k++) W->between.begun[k] = middle_of_shape(&m->touch_shapes[k], W->start, W->p);
+}
+KERNEL void find_middles(const lane_model *m, solve *W)
+{
+    for (int k = 0; k < m->ntouch_shape; k++) {
+        const touch_shape *const s = &m->touch_shapes[k];
+        const vec3 arm = s->body < 0 ? const3(s->at) : mul(W->now[s->body].R, const3(s->at));
+        W->between.middle[k] = s->body < 0 ? arm : add(W->p[s->body], add(W->body[s->body].dp, arm));
+    }
+}
+FN vec3 begun_apart(const solve *W, const touch_pair *p) { return sub(W->between.begun[p->a], W->between.begun[p->b]); }
+FN vec3 now_apart(const solve *W, const touch_pair *p) { return sub(W->between.middle[p->a], W->between.middle[p->b]); }
 
 /// How far points of both shapes may have moved against each other between the poses A and B, at most.
 FN real way_of_pair(const lane_model *m, const touch_pair *p, const pair_pose *A, const pair_pose *B)
@@ -239,13 +265,14 @@ KERNEL void begin_touches(const lane_model *m, solve *W, mask where)
     B->looked = sel(where, o, B->looked);
     B->lands = both(B->lands, not_(where)), B->hard = both(B->hard, not_(where));
     const vec3 g = load3(m->gravity);
+    find_begun_middles(m, W), find_middles(m, W);
     for (int k = 0; k < m->npair; k++) {
         const touch_pair *const p = &m->touch_pairs[k];
         const real margin = looked_at(m, p);
-        const pair_pose from = pair_begun(m, W, p), to = pair_now(m, W, p);
-        const mask meets = both(where, may_meet(m, p, &from, &to, margin));
+        const vec3 was = begun_apart(W, p), is = now_apart(W, p), way = sub(is, was);
+        const mask meets = both(where, balls_meet(m, p, was, is, margin));
         if (!any_of(meets)) continue;
-        const vec3 way = sub(add(to.ab, sub(to.a, to.b)), add(from.ab, sub(from.a, from.b)));
+        const pair_pose from = pair_begun(m, W, p), to = pair_now(m, W, p);
         const real half = rset(0.5) * root(dot(way, way)), most = rset(8) * margin,
                    reach = margin + sel(lt(half, most), half, most);
         near_touches at[2];
@@ -257,14 +284,18 @@ KERNEL void begin_touches(const lane_model *m, solve *W, mask where)
             const bool begun = i < at[0].count && (j == at[1].count || at[0].element[i] <= at[1].element[j]);
             const bool ends = j < at[1].count && (i == at[0].count || at[1].element[j] <= at[0].element[i]);
             const int e = begun ? at[0].element[i] : at[1].element[j];
-            const pair_gap f = gap_of_pair(m, p, e, &from, NULL), g = gap_of_pair(m, p, e, &to, NULL);
+            const pair_gap f = gap_of_pair(m, p, e, &from, NULL);
             // of what each lane would have found by itself
             const real weight = begun ? sel(lt(f.gap, reach), at[0].weight[i], o) : o;
-            const real then = ends ? sel(lt(g.gap, reach), at[1].weight[j], o) : o;
+            real w = weight;
+            vec3 toward = f.n;
+            if (any_of(le(weight, o))) {
+                const pair_gap g = gap_of_pair(m, p, e, &to, NULL);
+                const real then = ends ? sel(lt(g.gap, reach), at[1].weight[j], o) : o;
+                toward = sel3(gt(weight, o), toward, g.n), w = sel(both(le(weight, o), gt(f.gap, o)), then, weight);
+            }
             i += begun, j += ends;
-            const vec3 toward = sel3(gt(weight, o), f.n, g.n);
             const pair_gap t = gap_of_pair(m, p, e, &to, &toward);
-            const real w = sel(both(le(weight, o), gt(f.gap, o)), then, weight);
             const mask near = both(meets, both(gt(w, o), is_near(&f, &t, sub(to.ab, from.ab), margin)));
             if (!any_of(near)) continue;
             pair_touch *const touch = enlist(W, k, e);
@@ -359,6 +390,12 @@ FN pair_pose pair_placed(const lane_model *m, const touch_pair *c, const placeme
     return pose_of_pair(&m->touch_shapes[c->a], &m->touch_shapes[c->b], a < 0 ? world.R : T[a].R, b < 0 ? world.R : T[b].R, ab);
 }
 
+/// The middle of its a from that of its b.
+FN vec3 placed_apart(const lane_model *m, const touch_pair *c, const placement *T, const vec3 *p)
+{
+    return sub(middle_of_shape(&m->touch_shapes[c->a], T, p), middle_of_shape(&m->touch_shapes[c->b], T, p));
+}
+
 /// What pairs store where bodies have the axes of T and the origins p [nbody], and remember slip [nslot] (NULL: nothing), J: of
 /// each element as much as it counts there.
 KERNEL real pairs_energy(const lane_model *m, const placement *T, const vec3 *p, const vec3 *slip)
@@ -368,8 +405,8 @@ KERNEL real pairs_energy(const lane_model *m, const placement *T, const vec3 *p,
     for (int k = 0; k < m->npair; k++) {
         const touch_pair *const c = &m->touch_pairs[k];
         for (int j = c->slot; j < c->slot + c->slots && slip; j++) E = fmadd(half * pair_slide(m, c), dot(slip[j], slip[j]), E);
+        if (!any_of(balls_overlap(m, c, placed_apart(m, c, T, p)))) continue;
         const pair_pose P = pair_placed(m, c, T, p);
-        if (!any_of(may_meet(m, c, &P, &P, o))) continue;
         near_touches now;
         find_near(m, c, &P, o, &now);
         for (int i = 0; i < now.count; i++) {
@@ -388,8 +425,8 @@ KERNEL mask pairs_overlap(const lane_model *m, const placement *T, const vec3 *p
     mask some = none_of();
     for (int k = 0; k < m->npair; k++) {
         const touch_pair *const c = &m->touch_pairs[k];
+        if (!any_of(balls_overlap(m, c, placed_apart(m, c, T, p)))) continue;
         const pair_pose P = pair_placed(m, c, T, p);
-        if (!any_of(may_meet(m, c, &P, &P, o))) continue;
         near_touches now;
         find_near(m, c, &P, o, &now);
         for (int i = 0; i < now.count; i++)
@@ -453,12 +490,12 @@ KERNEL mask find_unseen(const lane_model *m, solve *W, mask where)
     between_work *const B = &W->between;
     const real o = rset(0);
     mask some = none_of();
+    find_middles(m, W);
     for (int k = 0, at = 0; k < m->npair; k++) {
         const touch_pair *const p = &m->touch_pairs[k];
         while (at < B->touches && B->touch[at].pair < k) at++;
-        const pair_pose to = pair_now(m, W, p);
-        if (!any_of(both(where, may_meet(m, p, &to, &to, o)))) continue;
-        const pair_pose from = pair_begun(m, W, p);
+        if (!any_of(both(where, balls_overlap(m, p, now_apart(W, p))))) continue;
+        const pair_pose from = pair_begun(m, W, p), to = pair_now(m, W, p);
         const mask moved = both(where, gt(way_of_pair(m, p, &from, &to), rset(0.25) * looked_at(m, p)));  // else it was in sight
         if (!any_of(moved)) continue;
         near_touches now;
