@@ -91,15 +91,39 @@ FN mask near_plane(real above, real below, real reach, real low)
     return both(both(le(above, reach), le(below, low)), le(above + below, reach));
 }
 
-/// The lines of b that end at most so far below the plane; to [MOST_CORE_LINES]. Returns how many.
-FN int lines_below(const touch_shape *b, const plane_view *v, real most, int *to)
+/// The lines of a core that may be near the plane: which, and of the first few how they are in b's axes, and how far those of a
+/// begin above the top of b, or those of b end below it. All others are made anew.
+enum { KEPT_LINES = 12 };
+typedef struct {
+    int count, which[MOST_CORE_LINES];
+    core_line line[KEPT_LINES];
+    real off[KEPT_LINES];
+} plane_lines;
+
+FN real off_plane(const plane_view *v, const core_line *l, bool of_a) { return of_a ? above_plane(v, l) : below_plane(v, l); }
+
+/// Those that are at most so far off in some lane.
+KERNEL void find_plane_lines(const touch_shape *s, const plane_view *v, bool of_a, real most, plane_lines *to)
 {
-    int count = 0;
-    for (int k = 0; k < lines_of_core(b); k++) {
-        const core_line l = line_of_core(b, k);
-        if (any_of(le(below_plane(v, &l), most))) to[count++] = k;
+    to->count = 0;
+    for (int k = 0; k < lines_of_core(s); k++) {
+        const core_line l = line_of_core(s, k);
+        const real off = off_plane(v, &l, of_a);
+        if (!any_of(le(off, most))) continue;
+        if (to->count < KEPT_LINES) to->line[to->count] = of_a ? turned_line(v->P.A, l) : l, to->off[to->count] = off;
+        to->which[to->count++] = k;
     }
-    return count;
+}
+
+FN core_line plane_line(const touch_shape *s, const plane_view *v, bool of_a, const plane_lines *L, int k, real *off)
+{
+    if (k < KEPT_LINES) {
+        *off = L->off[k];
+        return L->line[k];
+    }
+    const core_line l = line_of_core(s, L->which[k]);
+    *off = off_plane(v, &l, of_a);
+    return of_a ? turned_line(v->P.A, l) : l;
 }
 
 /// The plane along two lines, where it is the best: its normal, from b to a, and the arm of the nearest point on a's line.
@@ -108,33 +132,36 @@ typedef struct {
     vec3 n, arm;
 } lines_apart;
 
-/// How far the cores are apart by the best of the planes along faces, and along two lines whose arcs cross, in the lanes where
-/// these are not farther apart than both radii; overlapping, less than 0, by how much. The lines of that plane are no deeper
-/// than cores overlap by s, so that both are near the plane. to: may be NULL.
-KERNEL real apart_at(const touch_shape *a, const touch_shape *b, const pair_pose *P, const core_plane *s, lines_apart *to)
+/// How far off the plane lines are that say how far cores are apart.
+FN real reach_apart(const touch_shape *a, const touch_shape *b, const core_plane *s)
 {
-    const real one = rset(1), slack = rset(1e-9), reach = upper_of(negate(s->apart), rset(a->radius + b->radius));
-    const plane_view v = view_of_plane(s, P);
-    int near[MOST_CORE_LINES];
-    const real low = reach - s->apart;
-    const int count = lines_below(b, &v, low, near);
-    const vec3 middle = sub(add(v.P.a, v.P.ab), v.P.b);
+    return upper_of(negate(s->apart), rset(a->radius + b->radius));
+}
+
+/// As apart_at(), of the lines A and B, among which are all that are near the plane.
+KERNEL real apart_by_lines(const touch_shape *a, const touch_shape *b, const pair_pose *P, const core_plane *s,
+                           const plane_view *v, const plane_lines *A, const plane_lines *B, lines_apart *to)
+{
+    const real one = rset(1), slack = rset(1e-9), reach = reach_apart(a, b, s), low = reach - s->apart;
+    const vec3 middle = sub(add(v->P.a, v->P.ab), v->P.b);
     real best = s->apart;
     if (to) to->best = none_of(), to->n = to->arm = zero3();
-    for (int i = 0; i < lines_of_core(a); i++) {
-        core_line la = line_of_core(a, i);
-        const real above = above_plane(&v, &la);
+    for (int i = 0; i < A->count; i++) {
+        real above, below;
+        const core_line la = plane_line(a, v, true, A, i, &above);
         if (!any_of(le(above, reach))) continue;
-        la = turned_line(v.P.A, la);
         const vec3 at = add(middle, la.at);
-        for (int j = 0; j < count; j++) {
-            const core_line lb = line_of_core(b, near[j]);
+        for (int j = 0; j < B->count; j++) {
+            const core_line lb = plane_line(b, v, false, B, j, &below);
+            mask facing = near_plane(above, below, reach, low);
+            if (!any_of(facing)) continue;
             const vec3 across = cross(la.way, lb.way), off = sub(at, lb.at);
             const vec3 n = scale(across, sign_of(dot(across, outward_of_lines(&la, &lb, off))));
-            mask facing = both(near_plane(above, below_plane(&v, &lb), reach, low), gt(dot(n, n), rset(1e-12)));
+            facing = both(facing, gt(dot(n, n), rset(1e-12)));
             for (int k = 0; k < 2; k++) {
                 if (lb.edge) facing = both(facing, gt(dot(n, lb.across[k]), negate(slack)));
                 if (la.edge) facing = both(facing, lt(dot(n, la.across[k]), slack));
+                if (!any_of(facing)) break;
             }
             if (!any_of(facing)) continue;
             const real d = dot(n, off) / root(sel(facing, dot(n, n), one)) - rset(la.wide + lb.wide);
@@ -144,10 +171,22 @@ KERNEL real apart_at(const touch_shape *a, const touch_shape *b, const pair_pose
             const real along = dot(la.way, lb.way), over = one / dot(n, n),
                        u = fmadd(along, dot(off, lb.way), negate(dot(off, la.way))) * over;
             to->best = either(to->best, better), to->n = sel3(better, mul(P->B, scale(n, root(over))), to->n);
-            to->arm = sel3(better, mul(P->B, add(v.P.a, add_scaled(la.at, la.way, u))), to->arm);
+            to->arm = sel3(better, mul(P->B, add(v->P.a, add_scaled(la.at, la.way, u))), to->arm);
         }
     }
     return best;
+}
+
+/// How far the cores are apart by the best of the planes along faces, and along two lines whose arcs cross, in the lanes where
+/// these are not farther apart than both radii; overlapping, less than 0, by how much. The lines of that plane are no deeper
+/// than cores overlap by s, so that both are near the plane. to: may be NULL.
+KERNEL real apart_at(const touch_shape *a, const touch_shape *b, const pair_pose *P, const core_plane *s, lines_apart *to)
+{
+    const plane_view v = view_of_plane(s, P);
+    const real reach = reach_apart(a, b, s);
+    plane_lines A, B;
+    find_plane_lines(a, &v, true, reach, &A), find_plane_lines(b, &v, false, reach - s->apart, &B);
+    return apart_by_lines(a, b, P, s, &v, &A, &B, to);
 }
 
 // ---- how much elements count
@@ -176,7 +215,7 @@ FN real weight_of_lines(const core_line *a, const core_line *b, const two_lines 
     const real ia = rset(b->half) * (rset(a->half) - magnitude(t->ua)), ib = rset(a->half) * (rset(b->half) - magnitude(t->ub));
     const real ends = sel(lt(ia, ib), ia, ib);
     const real crossing = smooth_step(sine2 * rset(1e4)) * smooth_step(ends * rset(window > 0 ? 1 / window : 0));
-    if (!a->edge && !b->edge) return crossing;
+    if ((!a->edge && !b->edge) || !any_of(gt(crossing, rset(0)))) return crossing;
     real arc = one;
     for (int i = 0; i < 2; i++) {
         const real of_b = b->edge ? dot(t->n, b->across[i]) : one, of_a = a->edge ? negate(dot(t->n, a->across[i])) : one;
@@ -236,32 +275,36 @@ FN void note_element(near_list *to, int element, mask near, real weight)
     to->count++;
 }
 
-FN void near_lines(const touch_shape *a, const touch_shape *b, int first, const plane_view *v, const core_plane *s, real apart,
+/// Returns how far the cores are apart.
+FN real near_lines(const touch_shape *a, const touch_shape *b, const pair_pose *P, const plane_view *v, const core_plane *s,
                    real reach, near_list *to)
 {
     const double band = weight_band(a, b);
-    const real radii = rset(a->radius + b->radius),
-               deep = upper_of(reach + radii, rset(band) - apart);  // as far as they may be apart
-    int near[MOST_CORE_LINES];
-    const real low = deep - s->apart;
-    const int count = lines_below(b, v, low, near), of_b = lines_of_core(b);
+    const int first = points_of_core(a) + points_of_core(b), of_b = lines_of_core(b);
+    const real radii = rset(a->radius + b->radius);
+    const real near = upper_of(reach + radii, rset(band) - s->apart), far = upper_of(near, reach_apart(a, b, s));
+    plane_lines A, B;
+    find_plane_lines(a, v, true, far, &A), find_plane_lines(b, v, false, far - s->apart, &B);
+    const real apart = apart_by_lines(a, b, P, s, v, &A, &B, NULL);
+    const real deep = upper_of(reach + radii, rset(band) - apart), low = deep - s->apart;  // as far as they may be apart
     const vec3 middle = sub(add(v->P.a, v->P.ab), v->P.b);
-    for (int i = 0; i < lines_of_core(a); i++) {
-        core_line la = line_of_core(a, i);
-        const real above = above_plane(v, &la);
+    for (int i = 0; i < A.count; i++) {
+        real above, below;
+        const core_line la = plane_line(a, v, true, &A, i, &above);
         if (!any_of(le(above, deep))) continue;
-        la = turned_line(v->P.A, la);
-        for (int j = 0; j < count; j++) {
-            const core_line lb = line_of_core(b, near[j]);
+        for (int j = 0; j < B.count; j++) {
+            const core_line lb = plane_line(b, v, false, &B, j, &below);
             const vec3 off = sub(add(middle, la.at), lb.at);
-            const real far = rset(la.half + lb.half + la.wide + lb.wide) + deep;
-            const mask may = both(le(dot(off, off), far * far), near_plane(above, below_plane(v, &lb), deep, low));
+            const real most = rset(la.half + lb.half + la.wide + lb.wide) + deep;
+            const mask may = both(le(dot(off, off), most * most), near_plane(above, below, deep, low));
             if (!any_of(may)) continue;
             const two_lines t = crossing_lines(&la, &lb, &v->P, NULL);
-            const real weight = weight_of_lines(&la, &lb, &t, apart, band), gap = t.d - (rset(la.wide + lb.wide) + radii);
-            note_element(to, first + i * of_b + near[j], both(may, lt(gap, reach)), weight);
+            const mask is = both(may, lt(t.d - (rset(la.wide + lb.wide) + radii), reach));
+            if (!any_of(is)) continue;
+            note_element(to, first + A.which[i] * of_b + B.which[j], is, weight_of_lines(&la, &lb, &t, apart, band));
         }
     }
+    return apart;
 }
 
 /// Rounds of a on faces of b.
@@ -307,8 +350,7 @@ KERNEL int near_elements(const touch_shape *a, const touch_shape *b, const pair_
         const mask near = lt(off, core + rset(of_a ? ball_of_core(a, i) : ball_of_core(b, i)));
         note_element(&to, k, parted ? near : always, one);
     }
-    const real apart = c.on_b > c.lines ? apart_at(a, b, P, &s, NULL) : s.apart;
-    if (c.on_b > c.lines) near_lines(a, b, c.lines, &v, &s, apart, reach, &to);
+    const real apart = c.on_b > c.lines ? near_lines(a, b, P, &v, &s, reach, &to) : s.apart;
     near_rounds(a, b, c.on_b, P, apart, reach, &to);
     const pair_pose Q = swapped_pose(P);
     near_rounds(b, a, c.on_a, &Q, apart, reach, &to);
