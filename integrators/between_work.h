@@ -54,7 +54,17 @@ typedef struct {
     real along, rate;  // in the inner problem: what its step adds to c, and the rate of that
 } bond_row;
 
+/// What find_near() has found last for a pair, at which pose.
+enum { MEMO_ROOM = 32, MOST_MEMOS = 256 };
 typedef struct {
+    int pair, count, element[MEMO_ROOM];  // pair: counted from 1; 0: nothing
+    real reach, weight[MEMO_ROOM];
+    pair_pose at;
+} near_memo;
+
+typedef struct {
+    near_memo *memo;  // [memos] of pairs, by their remainders
+    int memos;
     vec3 *begun, *middle;  // [ntouch_shape] middles of shapes at the start of the step, and where bodies are now
     pair_touch *touch;     // [capacity]
     int touches, capacity;

@@ -149,7 +149,7 @@ KERNEL energy_parts block_energy(const lane_model *m, const ctn_batch_config *cf
     energy_parts E;
     if (position_based(cfg->method)) {
         const position_state P = as_position(S);
-        return energy_of_state(m, &P, W->po.one.W.start, W->po.p, W->loads.watch, false);
+        return energy_of_state(m, &P, W->po.one.W.start, W->po.p, &W->po.one.W.between, W->loads.watch, false);
     }
     totals(m, S->q, block_velocity(m, cfg, S, W), W->T, W->D, sums);
     E.kinetic = sums[0], E.potential = sums[1], E.spring = acting_energy(m, S->q, &W->loads);

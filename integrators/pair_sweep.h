@@ -57,9 +57,10 @@ FN pair_pose pose_on_way(const pair_pose *from, const pair_pose *to, real t)
 /// Cores that planes along faces and across edges part, but for points, of which elements know enough.
 FN bool parted_by_planes(const touch_shape *s) { return s->kind == CORE_SEGMENT || s->kind == CORE_BOX || s->kind == CORE_HULL; }
 
-/// How deep a pair is in each other at the pose P, at least 0. Elements do not see what is pierced through and through: planes do.
-KERNEL real overlap_at(const lane_model *m, const touch_pair *p, const pair_pose *P)
+/// How deep pair k is in each other at the pose P, at least 0. Elements do not see what is pierced through and through: planes do.
+KERNEL real overlap_at(const lane_model *m, int k, const pair_pose *P)
 {
+    const touch_pair *const p = &m->touch_pairs[k];
     const touch_shape *const a = &m->touch_shapes[p->a], *const b = &m->touch_shapes[p->b];
     const real o = rset(0), round = rset(a->radius + b->radius);
     real depth = o;
@@ -69,7 +70,7 @@ KERNEL real overlap_at(const lane_model *m, const touch_pair *p, const pair_pose
         return any_of(lt(s.apart, round)) ? larger(depth, round - apart_at(a, b, P, &s, NULL)) : depth;
     }
     near_touches now;
-    find_near(m, p, P, o, &now);
+    find_near(m, NULL, k, P, o, &now);
     for (int i = 0; i < now.count; i++) {
         const real gap = gap_of_pair(m, p, now.element[i], P, NULL).gap;
         depth = larger(depth, sel(gt(now.weight[i], o), negate(gap), o));
@@ -105,7 +106,7 @@ KERNEL real share_before_passing(const lane_model *m, solve *W, mask where, bool
         const real way = way_of_pair(m, p, &from, &to);
         mask fast = both(meets, gt(way, half * thick));
         if (!any_of(fast)) continue;
-        real most = overlap_at(m, p, &from);
+        real most = overlap_at(m, k, &from);
         if (solved) most = larger(most, depth_looked_at(W, k));
         const real deep = most + rset(SWEEP_DEEP * (a < b ? a : b)), part = larger(half * thick / way, shortest);
         real before = rset(0), after = one;
@@ -113,7 +114,7 @@ KERNEL real share_before_passing(const lane_model *m, solve *W, mask where, bool
         for (int i = 1; i <= SWEEP_PARTS; i++) {
             const real t = larger(negate(one), negate(rset(i) * part));  // at most 1, with the sign turned
             const pair_pose P = pose_on_way(&from, &to, negate(t));
-            const mask found = both(fast, lt(deep, overlap_at(m, p, &P)));
+            const mask found = both(fast, lt(deep, overlap_at(m, k, &P)));
             after = sel(found, negate(t), after), passes = either(passes, found);
             fast = both(fast, both(not_(found), lt(negate(t), one)));
             before = sel(fast, negate(t), before);
@@ -122,7 +123,7 @@ KERNEL real share_before_passing(const lane_model *m, solve *W, mask where, bool
         for (int i = 0; i < 5 && !solved && any_of(passes); i++) {
             const real t = half * (before + after);
             const pair_pose P = pose_on_way(&from, &to, t);
-            const mask found = lt(deep, overlap_at(m, p, &P));
+            const mask found = lt(deep, overlap_at(m, k, &P));
             after = sel(found, t, after), before = sel(found, before, t);
         }
         share = sel(both(passes, lt(before, share)), before, share);

@@ -96,11 +96,45 @@ typedef struct {
     bool full;
 } near_touches;
 
-/// Those that count and have a gap below `reach` in some lane; points may be among them that are not as near.
-KERNEL void find_near(const lane_model *m, const touch_pair *p, const pair_pose *P, real reach, near_touches *to)
+/// How far from each other shapes may be to be looked at, beyond their way in the step.
+FN real looked_at(const lane_model *m, const touch_pair *p)
 {
+    const double small =
+        m->touch_shapes[p->a].bound < m->touch_shapes[p->b].bound ? m->touch_shapes[p->a].bound : m->touch_shapes[p->b].bound;
+    return rset(0.06 * small);
+}
+
+FN bool same_vec(vec3 a, vec3 b)  // in all lanes
+{
+    const mask x = both(le(a.x, b.x), le(b.x, a.x)), y = both(le(a.y, b.y), le(b.y, a.y)), z = both(le(a.z, b.z), le(b.z, a.z));
+    return !any_of(not_(both(x, both(y, z))));
+}
+FN bool same_axes(mat3 A, mat3 B) { return same_vec(A.x, B.x) && same_vec(A.y, B.y) && same_vec(A.z, B.z); }
+FN bool same_pose(const pair_pose *P, const pair_pose *Q)
+{
+    return same_vec(P->ab, Q->ab) && same_vec(P->a, Q->a) && same_vec(P->b, Q->b) && same_axes(P->A, Q->A) &&
+           same_axes(P->B, Q->B);
+}
+
+/// Those of pair k that count and have a gap below `reach` in some lane; there may be some that are not as near. B: has what was
+/// found for the same pose before, as where a step ends the next one begins, and takes what is found; NULL: neither.
+KERNEL void find_near(const lane_model *m, between_work *B, int k, const pair_pose *P, real reach, near_touches *to)
+{
+    const touch_pair *const p = &m->touch_pairs[k];
+    near_memo *const memo = B && B->memos && is_flat(p) ? &B->memo[k % B->memos] : NULL;
+    if (memo && memo->pair == k + 1 && !any_of(lt(memo->reach, reach)) && same_pose(&memo->at, P)) {
+        to->count = memo->count, to->full = false;
+        memcpy(to->element, memo->element, (size_t)memo->count * sizeof *memo->element);
+        memcpy(to->weight, memo->weight, (size_t)memo->count * sizeof *memo->weight);
+        return;
+    }
+    if (memo) reach = upper_of(reach, rset(1.125) * looked_at(m, p));  // as far as a step from rest will ask
     const int n = near_elements(&m->touch_shapes[p->a], &m->touch_shapes[p->b], P, reach, MOST_NEAR, to->element, to->weight);
     to->full = n > MOST_NEAR, to->count = to->full ? MOST_NEAR : n;
+    if (!memo || n > MEMO_ROOM) return;
+    memo->pair = k + 1, memo->count = n, memo->reach = reach, memo->at = *P;
+    memcpy(memo->element, to->element, (size_t)n * sizeof *memo->element);
+    memcpy(memo->weight, to->weight, (size_t)n * sizeof *memo->weight);
 }
 
 /// How many elements a solve has room for: those of all lanes, of whose worlds each may have touch_capacity; and as long as it has
@@ -141,14 +175,6 @@ KERNEL pair_touch *enlist(solve *W, int pair, int element)
     memset(t, 0, sizeof *t);
     t->pair = pair, t->element = element, t->n = vec(o, o, rset(1)), t->at.gap = rset(1);
     return &B->touch[at];
-}
-
-/// How far from each other shapes may be to be looked at, beyond their way in the step.
-FN real looked_at(const lane_model *m, const touch_pair *p)
-{
-    const double small =
-        m->touch_shapes[p->a].bound < m->touch_shapes[p->b].bound ? m->touch_shapes[p->a].bound : m->touch_shapes[p->b].bound;
-    return rset(0.06 * small);
 }
 
 /// Where two shapes may come within `margin` as the middle of a goes from x to y, seen from that of b: by the balls around them.
@@ -275,8 +301,11 @@ KERNEL void begin_touches(const lane_model *m, solve *W, mask where)
         const pair_pose from = pair_begun(m, W, p), to = pair_now(m, W, p);
         const real half = rset(0.5) * root(dot(way, way)), most = rset(8) * margin,
                    reach = margin + sel(lt(half, most), half, most);
+        // what hardly moves has the same elements at the guess
+        const mask moves = both(meets, not_(lt(way_of_pair(m, p, &from, &to), rset(1. / 64) * margin)));
         near_touches at[2];
-        find_near(m, p, &from, reach, &at[0]), find_near(m, p, &to, reach, &at[1]);
+        find_near(m, B, k, &from, reach, &at[0]), at[1].count = 0, at[1].full = false;
+        if (any_of(moves)) find_near(m, NULL, k, &to, reach, &at[1]);
         if (at[0].full || at[1].full) B->full = either(B->full, where);
         mask touched = none_of();
         int first = -1;
@@ -289,9 +318,9 @@ KERNEL void begin_touches(const lane_model *m, solve *W, mask where)
             const real weight = begun ? sel(lt(f.gap, reach), at[0].weight[i], o) : o;
             real w = weight;
             vec3 toward = f.n;
-            if (any_of(le(weight, o))) {
+            if (any_of(both(moves, le(weight, o)))) {
                 const pair_gap g = gap_of_pair(m, p, e, &to, NULL);
-                const real then = ends ? sel(lt(g.gap, reach), at[1].weight[j], o) : o;
+                const real then = ends ? sel(both(moves, lt(g.gap, reach)), at[1].weight[j], o) : o;
                 toward = sel3(gt(weight, o), toward, g.n), w = sel(both(le(weight, o), gt(f.gap, o)), then, weight);
             }
             i += begun, j += ends;
@@ -397,8 +426,8 @@ FN vec3 placed_apart(const lane_model *m, const touch_pair *c, const placement *
 }
 
 /// What pairs store where bodies have the axes of T and the origins p [nbody], and remember slip [nslot] (NULL: nothing), J: of
-/// each element as much as it counts there.
-KERNEL real pairs_energy(const lane_model *m, const placement *T, const vec3 *p, const vec3 *slip)
+/// each element as much as it counts there. B: as of find_near().
+KERNEL real pairs_energy(const lane_model *m, between_work *B, const placement *T, const vec3 *p, const vec3 *slip)
 {
     const real o = rset(0), half = rset(0.5);
     real E = o;
@@ -408,7 +437,7 @@ KERNEL real pairs_energy(const lane_model *m, const placement *T, const vec3 *p,
         if (!any_of(balls_overlap(m, c, placed_apart(m, c, T, p)))) continue;
         const pair_pose P = pair_placed(m, c, T, p);
         near_touches now;
-        find_near(m, c, &P, o, &now);
+        find_near(m, B, k, &P, o, &now);
         for (int i = 0; i < now.count; i++) {
             const mask counts = gt(now.weight[i], o);  // elsewhere it may be anywhere
             const real depth = sel(counts, depth_of(gap_of_pair(m, c, now.element[i], &P, NULL).gap), o);
@@ -428,7 +457,7 @@ KERNEL mask pairs_overlap(const lane_model *m, const placement *T, const vec3 *p
         if (!any_of(balls_overlap(m, c, placed_apart(m, c, T, p)))) continue;
         const pair_pose P = pair_placed(m, c, T, p);
         near_touches now;
-        find_near(m, c, &P, o, &now);
+        find_near(m, NULL, k, &P, o, &now);
         for (int i = 0; i < now.count; i++)
             some = either(some, both(gt(now.weight[i], o), lt(gap_of_pair(m, c, now.element[i], &P, NULL).gap, o)));
     }
@@ -499,7 +528,7 @@ KERNEL mask find_unseen(const lane_model *m, solve *W, mask where)
         const mask moved = both(where, gt(way_of_pair(m, p, &from, &to), rset(0.25) * looked_at(m, p)));  // else it was in sight
         if (!any_of(moved)) continue;
         near_touches now;
-        find_near(m, p, &to, o, &now);
+        find_near(m, B, k, &to, o, &now);
         if (now.full) B->full = either(B->full, where);
         int j = at;
         for (int i = 0; i < now.count; i++) {

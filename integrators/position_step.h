@@ -791,13 +791,13 @@ KERNEL real contacts_energy(const lane_model *m, const placement *at, const vec3
     return E;
 }
 
-/// The energy of a state; at: placements there; p [nbody]: scratch; watch, watched: as of contacts_energy().
-FN energy_parts energy_of_state(const lane_model *m, const position_state *S, const placement *at, vec3 *p, load_watch *watch,
-                                bool watched)
+/// The energy of a state; at: placements there; p [nbody]: scratch; B: as of pairs_energy(); watch, watched: as of contacts_energy().
+FN energy_parts energy_of_state(const lane_model *m, const position_state *S, const placement *at, vec3 *p, between_work *B,
+                                load_watch *watch, bool watched)
 {
     energy_parts E = position_energy(m, S->q, S->rate, S->V, at, p, NULL);
     E.spring = E.spring + friction_energy(m, S->z, NULL) + contacts_energy(m, at, p, S->slip, watch, watched);
-    if (m->npair) E.spring = E.spring + pairs_energy(m, at, p, S->pair_slip);
+    if (m->npair) E.spring = E.spring + pairs_energy(m, B, at, p, S->pair_slip);
     if (m->nbond) E.spring = E.spring + bonds_energy(m, at, p, S->q, S->bond);
     return E;
 }

@@ -147,7 +147,8 @@ FN void begin_part(const lane_model *m, const ctn_batch_config *cfg, real h, pos
     const mask unknown = both(where, not_(gt(P->part.known, rset(0))));
     if (carries_energy(m, cfg) && any_of(unknown)) {
         const bool stages = ladder_rung(cfg, 0);
-        const energy_parts E = energy_of_state(m, S, P->one.W.start, P->p, stages ? P->more.W.watch : P->loads.watch, false);
+        const energy_parts E =
+            energy_of_state(m, S, P->one.W.start, P->p, &P->one.W.between, stages ? P->more.W.watch : P->loads.watch, false);
         P->more.W.watched = stages;
         P->part.before = sel_energy(unknown, E, P->part.before);
     }
@@ -331,7 +332,7 @@ KERNEL energy_parts energy_at_end(const lane_model *m, ladder_work *L, const pos
         after.spring = after.spring + stored_at_end(load, &e);
     }
     if (joins(m) && !t) {
-        after.spring = after.spring + pairs_energy(m, end, L->p, NULL) + bent_energy(m, &L->one.W);
+        after.spring = after.spring + pairs_energy(m, &L->one.W.between, end, L->p, NULL) + bent_energy(m, &L->one.W);
         after.spring = after.spring + bonds_energy(m, end, L->p, L->one.x, L->one.W.between.force);
     }
     return after;
@@ -376,7 +377,7 @@ KERNEL mask holds_back(const lane_model *m, const position_state *S, ladder_work
     const mask look = either(P->one.W.between.lands, P->one.W.between.hard);  // else it went as Newton's method goes
     if (!any_of(look)) return not_(look);
     clock_now(m, P->one.W.in.h, 0);  // targets that move do work, which is not what they store; W.watch is of the solution
-    const energy_parts before = energy_of_state(m, S, P->one.W.start, P->p, P->loads.watch, false);
+    const energy_parts before = energy_of_state(m, S, P->one.W.start, P->p, &P->one.W.between, P->loads.watch, false);
     clock_now(m, P->one.W.in.h, 1);
     end_rates_of_chords(m, P, S);
     const energy_parts after = energy_at_end(m, P, S, &kinetic);
@@ -568,7 +569,8 @@ KERNEL void commit_part(const lane_model *m, const ctn_batch_config *cfg, positi
         if (S->fresh && !is_alpha(cfg)) S->fresh[0] = sel(where, one, S->fresh[0]);
     }
     if (law && (m->ncontact || !(t || P->part.alpha))) {
-        const energy_parts after = energy_of_state(m, S, P->one.W.start, P->p, t ? P->more.W.watch : P->one.W.watch, true);
+        const energy_parts after =
+            energy_of_state(m, S, P->one.W.start, P->p, &P->one.W.between, t ? P->more.W.watch : P->one.W.watch, true);
         P->part.created = energy_created(P->part.before, after, P->part.flow);
     }
     if (law) note_created(S, P->part.created, P->part.flow, where);

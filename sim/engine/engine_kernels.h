@@ -306,7 +306,7 @@ static void run_stored(const lane_model *m, const ctn_batch_config *cfg, void *s
     if (joins(m) && position_based(cfg->method)) {
         placement *const at = W.po.one.W.now;
         find_placements(m, S.q, at), find_origins(m, S.q, at, W.po.p);
-        E = E + pairs_energy(m, at, W.po.p, S.pair_slip) + bonds_energy(m, at, W.po.p, S.q, S.bond);
+        E = E + pairs_energy(m, NULL, at, W.po.p, S.pair_slip) + bonds_energy(m, at, W.po.p, S.q, S.bond);
     }
     lane_store(lane, E);
     for (int l = 0; l < count; l++) totals[l].spring += lane[l];

@@ -228,6 +228,8 @@ KERNEL between_work layout_between(const lane_model *m, arena *a)
     const size_t n = (size_t)m->nbody, size = (size_t)matrix_size(m), words = (size_t)matrix_words(m);
     B.capacity = touch_capacity(m);
     B.touch = TAKE(a, (size_t)B.capacity, pair_touch);
+    for (int k = 0; k < m->npair && B.memos < MOST_MEMOS; k++) B.memos += is_flat(&m->touch_pairs[k]);
+    B.memo = TAKE(a, (size_t)B.memos, near_memo);
     B.begun = TAKE(a, (size_t)m->ntouch_shape, vec3), B.middle = TAKE(a, (size_t)m->ntouch_shape, vec3);
     B.fixed = TAKE(a, (size_t)m->ncontact, fixed_touch);
     B.row = TAKE(a, (size_t)m->nrow, bond_row);
