@@ -119,6 +119,15 @@ FN sym3 sym_less_pair(sym3 S, vec3 x, vec3 y)
     return S;
 }
 
+/// Where it is 0 in all lanes.
+FN bool is_flat_at(const sym3 *H)
+{
+    const real o = rset(0), *const x = &H->xx;
+    mask bent = none_of();
+    for (int k = 0; k < 6; k++) bent = either(bent, gt(magnitude(x[k]), o));
+    return !any_of(bent);
+}
+
 /// J'HJ of the difference of two points at the ends of the arms, and the curvature that comes of n at one and `at_b` at the
 /// other.
 FN pair_bend bend_of_points(vec3 ra, vec3 rb, sym3 H, vec3 n, vec3 at_b)
@@ -126,6 +135,12 @@ FN pair_bend bend_of_points(vec3 ra, vec3 rb, sym3 H, vec3 n, vec3 at_b)
     const real o = rset(0), half = rset(-0.5);
     pair_bend b;
     inertia6 P = inertia_zero();
+    if (is_flat_at(&H)) {  // faces, and edges that cross
+        b.aa = inertia_add_rigid(P, point_curvature(ra, n), scale(n, half), o);
+        b.bb = inertia_add_rigid(P, point_curvature(rb, at_b), scale(at_b, half), o);
+        b.ww = b.wv = b.vw = b.vv = P.B;
+        return b;
+    }
     P.D = H;
     b.aa = inertia_add_rigid(inertia_shift(P, ra), point_curvature(ra, n), scale(n, half), o);
     b.bb = inertia_add_rigid(inertia_shift(P, rb), point_curvature(rb, at_b), scale(at_b, half), o);

@@ -352,6 +352,7 @@ KERNEL void rates_of_touches(const lane_model *m, between_work *B)
 KERNEL void inner_gradient(const lane_model *m, solve *W)
 {
     between_work *const B = &W->between;
+    const real o = rset(0);
     for (int i = 0; i < m->nbody; i++) B->w[i] = wrench_zero();
     for (int c = 0; c < matrix_size(m); c++) B->g[c] = rset(0);
     for (int i = 0; i < m->nbody; i++) {
@@ -363,11 +364,18 @@ KERNEL void inner_gradient(const lane_model *m, solve *W)
         const touch_pair *const p = &m->touch_pairs[t->pair];
         const int a = m->touch_shapes[p->a].body, b = m->touch_shapes[p->b].body;
         const normal_law N = press_of_pair(m, p, t, t->gap, W->in.drag);
-        t->press = N.force, t->stiffness = N.stiffness, t->slides = rub_of_pair(m, p, t, t->bent);
-        const vec3 push = scale(t->at.n, t->normal.force - t->press), rub = sub(t->slides.g, t->rub.g);
-        if (a >= 0) B->w[a] = wrench_add(B->w[a], wrench_add(force_at(t->at.ra, push), force_at(t->arm_a, rub)));
-        if (b >= 0)
-            B->w[b] = wrench_add(B->w[b], wrench_add(force_at(t->at.rb, opposite(push)), force_at(t->arm_b, opposite(rub))));
+        t->press = N.force, t->stiffness = N.stiffness;
+        const bool rubs = any_of(gt(t->lag, o));
+        if (!rubs && !any_of(either(gt(t->press, o), gt(t->normal.force, o)))) continue;
+        const vec3 push = scale(t->at.n, t->normal.force - t->press);
+        wrench wa = force_at(t->at.ra, push), wb = force_at(t->at.rb, opposite(push));
+        if (rubs) {
+            t->slides = rub_of_pair(m, p, t, t->bent);
+            const vec3 rub = sub(t->slides.g, t->rub.g);
+            wa = wrench_add(wa, force_at(t->arm_a, rub)), wb = wrench_add(wb, force_at(t->arm_b, opposite(rub)));
+        }
+        if (a >= 0) B->w[a] = wrench_add(B->w[a], wa);
+        if (b >= 0) B->w[b] = wrench_add(B->w[b], wb);
     }
     add_fixed_gradient(m, W);
     for (int k = 0; k < m->nbond; k++) {
@@ -486,8 +494,9 @@ KERNEL real slope_at(const lane_model *m, const solve *W, real x, real slope, re
         const pair_touch *const t = &B->touch[k];
         const touch_pair *const p = &m->touch_pairs[t->pair];
         const real press = press_of_pair(m, p, t, fmadd(x, t->gap_rate, t->gap), W->in.drag).force;
-        const vec3 rub = rub_of_pair(m, p, t, add_scaled(t->bent, t->bent_rate, x)).g;
         f = fnmadd(press - t->press, t->gap_rate, f);
+        if (!any_of(gt(t->lag, rset(0)))) continue;
+        const vec3 rub = rub_of_pair(m, p, t, add_scaled(t->bent, t->bent_rate, x)).g;
         f = f + dot(sub(rub, t->slides.g), t->bent_rate);
     }
     return add_fixed_slope(m, W, x, f);
