@@ -464,7 +464,7 @@ KERNEL void inner_matrix(const lane_model *m, solve *W)
 {
     between_work *const B = &W->between;
     joint_matrix *const M = &B->M;
-    memcpy(M->L, M->H, M->at[matrix_size(m)] * sizeof *M->L);
+    matrix_copy(m, M);
     clear_blocks(m, M);
     load_touches(m, W), load_fixed(m, W);
     matrix_add_blocks(m, M, M->L, W->now);

@@ -38,12 +38,16 @@ typedef struct {
     uint64_t *pattern;  // [nodes][words] which nodes before it a node is joined to
     uint64_t *path;     // [words] of the row in hand
     real *row;          // [size] likewise
-    column_run *run;    // [nodes + 1] likewise: its columns, or those that a node is joined to; the last ones first
+    column_run *run;    // [nodes + 1] likewise: its columns, the last ones first
     int runs;
+    column_run *joined;  // of all nodes: the columns that each is joined to, and its own, as matrix_begin() has found them
+    size_t *first;       // [nodes + 1] where those of a node begin
     inertia6 *P;   // [nbody] composite blocks, or what comes on top of them
     bool *loaded;  // [nbody] where anything does
     real *x;       // [size]
 } joint_matrix;
+
+enum { RUNS_APART = 3 };  // runs so many columns apart are one
 
 FN int matrix_size(const lane_model *m) { return m->nrow + m->nv; }
 FN int matrix_nodes(const lane_model *m) { return m->nmatrix_node; }
@@ -242,31 +246,30 @@ FN void row_reaches(const lane_model *m, joint_matrix *M, int i)
 /// A force along a line that goes through a joint's centre does not turn it, and the row leaves it out.
 FN bool row_has(const lane_model *m, const joint_matrix *M, int i) { return has_bit(M->path, m->body_nodes[i]); }
 
-/// Adds columns before all that are there.
-FN void add_run(joint_matrix *M, int start, int end)
+/// Adds columns to n runs, before all that are there; those at most `apart` columns from each other become one. Returns how
+/// many there are then.
+FN int add_run(column_run *run, int n, int start, int end, int apart)
 {
-    if (start == end) return;
-    if (M->runs && M->run[M->runs - 1].start == end) M->run[M->runs - 1].start = start;
-    else M->run[M->runs].start = start, M->run[M->runs++].end = end;
+    if (start == end) return n;
+    if (n && run[n - 1].start - end <= apart) run[n - 1].start = start;
+    else run[n].start = start, run[n++].end = end;
+    return n;
 }
 
-/// The columns of these nodes.
-FN void add_runs(const lane_model *m, joint_matrix *M, const uint64_t *bits, int words)
+/// The columns of these nodes, likewise.
+FN int add_runs(const lane_model *m, const uint64_t *bits, int words, column_run *run, int n, int apart)
 {
     for (int w = words - 1; w >= 0; w--)
         for (uint64_t rest = bits[w]; rest;) {
             const int bit = last_bit(rest), node = 64 * w + bit;
             rest &= ~((uint64_t)1 << bit);
-            add_run(M, node_start(m, node), node_end(m, node));
+            n = add_run(run, n, node_start(m, node), node_end(m, node), apart);
         }
+    return n;
 }
 
 /// What is in it is known.
-FN void row_is_known(const lane_model *m, joint_matrix *M)
-{
-    M->runs = 0;
-    add_runs(m, M, M->path, matrix_words(m));
-}
+FN void row_is_known(const lane_model *m, joint_matrix *M) { M->runs = add_runs(m, M->path, matrix_words(m), M->run, 0, 0); }
 
 /// Nodes in it are joined to each other.
 KERNEL void row_joins(const lane_model *m, joint_matrix *M)
@@ -418,29 +421,47 @@ KERNEL void matrix_begin(const lane_model *m, joint_matrix *M)
         for (int k = 0; k < up / 64; k++) to[k] |= bits[k];
         to[up / 64] |= bits[up / 64] & (((uint64_t)1 << (up % 64)) - 1);
     }
-    size_t used = 0;
+    size_t used = 0, runs = 0;
     for (int node = 0; node < matrix_nodes(m); node++) {
-        const uint64_t *const bits = M->pattern + (size_t)node * (size_t)words;
-        int first = node;
-        for (int k = 0; k <= node / 64 && first == node; k++)
-            if (bits[k]) first = 64 * k + last_bit(bits[k] & (0 - bits[k]));
-        const size_t from = (size_t)node_start(m, first);
-        for (size_t c = (size_t)node_start(m, node); c < (size_t)node_end(m, node); c++)
+        column_run *const run = M->joined + runs;
+        const int end = node_end(m, node), own = add_run(run, 0, node_start(m, node), end, 0);
+        const int n = add_runs(m, M->pattern + (size_t)node * (size_t)words, node / 64 + 1, run, own, RUNS_APART);
+        M->first[node] = runs, runs += (size_t)n;
+        const size_t from = (size_t)run[n - 1].start;
+        for (size_t c = (size_t)node_start(m, node); c < (size_t)end; c++) {
             M->at[c] = used - from, used += c + 1 - from;
+            for (int i = 0; i < n; i++)
+                for (int k = run[i].start; k < (i ? run[i].end : (int)c + 1); k++) M->H[M->at[c] + (size_t)k] = rset(0);
+        }
     }
-    M->at[matrix_size(m)] = used;
-    for (size_t k = 0; k < used; k++) M->H[k] = rset(0);
+    M->first[matrix_nodes(m)] = runs, M->at[matrix_size(m)] = used;
 }
 
-/// The columns before the last one of a node that it is joined to; before_column() then leaves those before an earlier one. The
-/// first run has the node's own columns, if only none.
-FN void joined_columns(const lane_model *m, joint_matrix *M, int node)
+/// The runs of a node, with its own columns in the first. Columns between those that it is joined to may be among them: numbers of
+/// them are zeros, and one run is done sooner than two.
+FN const column_run *joined_runs(const joint_matrix *M, int node, int *n)
 {
-    M->run[0].start = node_start(m, node), M->run[0].end = node_end(m, node) - 1;
-    M->runs = 1;
-    add_runs(m, M, M->pattern + (size_t)node * (size_t)matrix_words(m), node / 64 + 1);
+    *n = (int)(M->first[node + 1] - M->first[node]);
+    return M->joined + M->first[node];
 }
-FN void before_column(joint_matrix *M, int c) { M->run[0].end = c; }
+/// Where run i of a node ends before column c of it.
+FN int end_before(const column_run *run, int i, int c) { return i ? run[i].end : c; }
+
+/// L becomes H.
+KERNEL void matrix_copy(const lane_model *m, joint_matrix *M)
+{
+    for (int node = 0, n; node < matrix_nodes(m); node++) {
+        const column_run *const run = joined_runs(M, node, &n);
+        for (int c = node_start(m, node); c < node_end(m, node); c++)
+            for (int i = 0; i < n; i++) {
+                const real *const from = matrix_row(M, M->H, c);
+                real *const to = matrix_row(M, M->L, c);
+                for (int k = run[i].start; k < end_before(run, i, c + 1); k++) to[k] = from[k];
+            }
+    }
+}
+
+FN bool is_zero(real x) { return !any_of(either(lt(x, rset(0)), gt(x, rset(0)))); }  // in all lanes
 
 /// L becomes L and D of what is there; least: how much an equation yields that no joint feels, over 1e-9. minimum: pivots are to
 /// be those of one: positive, negative of equations; else of either sign. Returns the lanes in which they are.
@@ -455,23 +476,22 @@ KERNEL mask matrix_factor(const lane_model *m, joint_matrix *M, real least, bool
             M->yields[c] = rset(1e-9) * (*pivot - least);
             *pivot = fmadd(rset(1e-9), *pivot - least, *pivot);
         }
-        joined_columns(m, M, node);
+        int n;
+        const column_run *const run = joined_runs(M, node, &n);
         for (int c = node_end(m, node) - 1; c >= node_start(m, node); c--) {
             real *const row = matrix_row(M, M->L, c);
             const mask above = gt(row[c], zero), below = lt(row[c], zero);
             const mask fine = !minimum ? either(above, below) : equation ? below : above;
             const real inverse = M->inverse[c] = one / sel(fine, row[c], one);
             good = both(good, fine);
-            before_column(M, c);
-            for (int i = 0; i < M->runs; i++)
-                for (int k = M->run[i].end - 1; k >= M->run[i].start; k--) {
+            for (int i = 0; i < n; i++)
+                for (int k = end_before(run, i, c) - 1; k >= run[i].start; k--) {
+                    if (is_zero(row[k])) continue;  // it need not be joined
                     real *const to = matrix_row(M, M->L, k);
                     const real l = row[k] * inverse;
-                    take_numbers(to + M->run[i].start, row + M->run[i].start, l, k + 1 - M->run[i].start);
-                    for (int j = i + 1; j < M->runs; j++) {
-                        const column_run r = M->run[j];
-                        take_numbers(to + r.start, row + r.start, l, r.end - r.start);
-                    }
+                    take_numbers(to + run[i].start, row + run[i].start, l, k + 1 - run[i].start);
+                    for (int j = i + 1; j < n; j++)
+                        take_numbers(to + run[j].start, row + run[j].start, l, run[j].end - run[j].start);
                     row[k] = l;
                 }
         }
@@ -482,25 +502,22 @@ KERNEL mask matrix_factor(const lane_model *m, joint_matrix *M, real least, bool
 /// x [size]: the solution for what is in x.
 KERNEL void matrix_solve(const lane_model *m, joint_matrix *M, real *x)
 {
+    int n;
     for (int node = matrix_nodes(m) - 1; node >= 0; node--) {
-        joined_columns(m, M, node);
+        const column_run *const run = joined_runs(M, node, &n);
         for (int c = node_end(m, node) - 1; c >= node_start(m, node); c--) {
             const real *const row = matrix_row(M, M->L, c);
-            before_column(M, c);
-            for (int i = 0; i < M->runs; i++) {
-                const column_run r = M->run[i];
-                take_numbers(x + r.start, row + r.start, x[c], r.end - r.start);
-            }
+            for (int i = 0; i < n; i++)
+                take_numbers(x + run[i].start, row + run[i].start, x[c], end_before(run, i, c) - run[i].start);
             x[c] = x[c] * M->inverse[c];
         }
     }
     for (int node = 0; node < matrix_nodes(m); node++) {
-        joined_columns(m, M, node);
+        const column_run *const run = joined_runs(M, node, &n);
         for (int c = node_start(m, node); c < node_end(m, node); c++) {
             const real *const row = matrix_row(M, M->L, c);
-            before_column(M, c);
             real s[4] = {rset(0), rset(0), rset(0), rset(0)};
-            for (int i = M->runs - 1; i >= 0; i--) dot_numbers(row, x, M->run[i].start, M->run[i].end, s);
+            for (int i = n - 1; i >= 0; i--) dot_numbers(row, x, run[i].start, end_before(run, i, c), s);
             x[c] = x[c] - ((s[0] + s[1]) + (s[2] + s[3]));
         }
     }
@@ -510,17 +527,16 @@ KERNEL void matrix_solve(const lane_model *m, joint_matrix *M, real *x)
 KERNEL void matrix_times(const lane_model *m, joint_matrix *M, const real *x, real *y)
 {
     for (int c = 0; c < matrix_size(m); c++) y[c] = rset(0);
-    for (int node = 0; node < matrix_nodes(m); node++) {
+    for (int node = 0, n; node < matrix_nodes(m); node++) {
         if (m->matrix_nodes[node].equations) continue;
-        joined_columns(m, M, node);
+        const column_run *const run = joined_runs(M, node, &n);
         for (int c = node_start(m, node); c < node_end(m, node); c++) {
             const real *const row = matrix_row(M, M->H, c);
-            before_column(M, c);
             real s[4] = {rset(0), rset(0), rset(0), rset(0)};
-            for (int i = M->runs - 1; i >= 0; i--) {
-                const column_run r = M->run[i];
-                dot_numbers(row, x, r.start, r.end, s);
-                add_numbers(y + r.start, row + r.start, x[c], r.end - r.start);
+            for (int i = n - 1; i >= 0; i--) {
+                const int start = run[i].start, end = end_before(run, i, c);
+                dot_numbers(row, x, start, end, s);
+                add_numbers(y + start, row + start, x[c], end - start);
             }
             y[c] = fmadd(row[c], x[c], y[c]) + ((s[0] + s[1]) + (s[2] + s[3]));
         }

@@ -251,7 +251,10 @@ KERNEL between_work layout_between(const lane_model *m, arena *a)
     B.M.pattern = TAKE(a, (size_t)matrix_nodes(m) * words, uint64_t);
     B.M.path = TAKE(a, words, uint64_t);
     B.M.at = TAKE(a, size + 1, size_t);
-    B.M.run = TAKE(a, (size_t)matrix_nodes(m) + 1, column_run);
+    const size_t nodes = (size_t)matrix_nodes(m);
+    B.M.run = TAKE(a, nodes + 1, column_run);
+    B.M.joined = TAKE(a, nodes * (nodes + 1) / 2, column_run);
+    B.M.first = TAKE(a, nodes + 1, size_t);
     return B;
 }
 
