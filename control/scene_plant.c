@@ -259,6 +259,42 @@ static bool open_way(scene_plant *s, const ctn_batch_config *one, ctn_error *err
     return (s->from && s->lead) || (fail(err, CTN_NO_MEMORY, "not enough memory for %d knots", s->bare.knots), false);
 }
 
+/// Whether the scene is one that can be optimised, in steps of `cfg`.
+static ctn_status refuse(const ctn_scene *scene, const ctn_model *model, const ctn_batch_config *cfg, ctn_error *err)
+{
+    const scene_optimize *const o = &scene->optimize;
+    if (!o->given)
+        return fail(err, CTN_BAD_SCENE, "%s: the scene has no `optimize:`; docs/trajectories.md tells what belongs there",
+                    scene->path);
+    const char *const lacks = !ctn_model_ntarget(model) ? "motors, which are what is looked for" : NULL;
+    if (lacks)
+        return fail_at(err, CTN_BAD_SCENE, scene->path, o->at.line, o->at.column, "optimize", "the scene has no %s", lacks);
+    if (scene->controller.given && scene->controller.type != CONTROLLER_PLAN)
+        return fail_at(err, CTN_BAD_SCENE, scene->path, o->at.line, o->at.column, "optimize",
+                       "stands beside `controller`, which tells motors, too; leave one of them out");
+    if (model->nsignal)
+        return fail_at(err, CTN_BAD_SCENE, scene->path, o->at.line, o->at.column, "optimize",
+                       "a motor has a target that moves by itself; make it a number, as what motors are told is looked for");
+    if (model->rubs && !ctn_method_is_implicit(cfg->method))
+        return fail_at(err, CTN_BAD_SCENE, scene->path, o->at.line, o->at.column, "optimize",
+                       "a joint has dry friction, which begins anew at every knot and is nothing in steps of %s; take radau, or "
+                       "leave "
+                       "the friction out",
+                       ctn_method_name(cfg->method));
+    if (o->remember && device_asked(cfg->engine))
+        return fail_at(err, CTN_BAD_SCENE, scene->path, o->at.line, o->at.column, "optimize.remember",
+                       "the engine '%s' begins every knot anew in this version; take an engine of the CPU", cfg->engine);
+    return CTN_OK;
+}
+
+ctn_status scene_plant_check(const ctn_scene *scene, const ctn_model *model, const ctn_batch_config *cfg, ctn_error *err)
+{
+    scene_plant s = {.scene = scene};
+    const double duration = ctn_scene_duration(scene);
+    const ctn_status status = refuse(scene, model, cfg, err);
+    return status == CTN_OK && duration > 0 && !knots_of(&s, duration, cfg->dt, err) ? CTN_BAD_SCENE : status;
+}
+
 scene_plant *scene_plant_open(const ctn_scene *scene, const ctn_model *model, const ctn_batch_config *asked, double duration,
                               int points, ctn_error *err)
 {
@@ -266,32 +302,7 @@ scene_plant *scene_plant_open(const ctn_scene *scene, const ctn_model *model, co
     const ctn_batch_config *const cfg = &here;
     here.engine = engine_beside(asked->engine);
     const scene_optimize *const o = &scene->optimize;
-    if (!o->given)
-        return fail(err, CTN_BAD_SCENE, "%s: the scene has no `optimize:`; docs/trajectories.md tells what belongs there",
-                    scene->path),
-               NULL;
-    const char *const lacks = !ctn_model_ntarget(model) ? "motors, which are what is looked for" : NULL;
-    if (lacks)
-        return fail_at(err, CTN_BAD_SCENE, scene->path, o->at.line, o->at.column, "optimize", "the scene has no %s", lacks), NULL;
-    if (scene->controller.given && scene->controller.type != CONTROLLER_PLAN)
-        return fail_at(err, CTN_BAD_SCENE, scene->path, o->at.line, o->at.column, "optimize",
-                       "stands beside `controller`, which tells motors, too; leave one of them out"),
-               NULL;
-    if (model->nsignal)
-        return fail_at(err, CTN_BAD_SCENE, scene->path, o->at.line, o->at.column, "optimize",
-                       "a motor has a target that moves by itself; make it a number, as what motors are told is looked for"),
-               NULL;
-    if (model->rubs && !ctn_method_is_implicit(cfg->method))
-        return fail_at(err, CTN_BAD_SCENE, scene->path, o->at.line, o->at.column, "optimize",
-                       "a joint has dry friction, which begins anew at every knot and is nothing in steps of %s; take radau, or "
-                       "leave "
-                       "the friction out",
-                       ctn_method_name(cfg->method)),
-               NULL;
-    if (o->remember && device_asked(asked->engine))
-        return fail_at(err, CTN_BAD_SCENE, scene->path, o->at.line, o->at.column, "optimize.remember",
-                       "the engine '%s' begins every knot anew in this version; take an engine of the CPU", asked->engine),
-               NULL;
+    if (refuse(scene, model, asked, err) != CTN_OK) return NULL;
     scene_plant *const s = calloc(1, sizeof *s);
     if (!s) return fail(err, CTN_NO_MEMORY, "not enough memory for a plant"), NULL;
     s->scene = scene, s->model = model;

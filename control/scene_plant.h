@@ -22,6 +22,8 @@ typedef struct scene_plant scene_plant;
 /// plant_parameters_check (control/plant_parameters.h) and ctn_tapes_create.
 scene_plant *scene_plant_open(const ctn_scene *scene, const ctn_model *model, const ctn_batch_config *cfg, double duration,
                               int points, ctn_error *err);
+/// Whether there would be one, as far as that can be told without opening it, over the scene's own duration if it has one.
+ctn_status scene_plant_check(const ctn_scene *scene, const ctn_model *model, const ctn_batch_config *cfg, ctn_error *err);
 void scene_plant_close(scene_plant *s);  // NULL is allowed
 
 /// Parameters of the plant, values [parameter_count] of its configuration's list; at first those of the model. CTN_BAD_ARGUMENT

@@ -348,6 +348,9 @@ START_TEST(refused)
     outcome o = catena("optimize", "scene.yaml", "--out", "found.yaml");
     ck_assert_msg(o.status == 2 && strstr(o.err, bad[_i].says), "%d: %s\nexpected: %s", o.status, o.err, bad[_i].says);
     outcome_free(&o);
+    o = catena("check", "scene.yaml");  // which knows it, too, but for scenes that are not to be optimised at all
+    ck_assert_msg(!_i || (o.status == 2 && strstr(o.err, bad[_i].says)), "%d: %s\nexpected: %s", o.status, o.err, bad[_i].says);
+    outcome_free(&o);
     leave_scratch();
 }
 END_TEST

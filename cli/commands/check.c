@@ -3,6 +3,7 @@
 #include "cli/commands/dt_sweep.h"
 #include "cli/base/json.h"
 #include "cli/base/message.h"
+#include "control/scene_plant.h"
 #include "sim/base/status.h"
 #include "sim/model/between.h"
 #include "sim/model/contact_points.h"
@@ -66,6 +67,7 @@ static int check_file(const char *path, bool quiet, cJSON *results)
         status = run_error("not enough memory");
     const char *const warnings = scene ? ctn_scene_warnings(scene) : "";
     if (model && ctn_batch_check(model, &scene->config, &why) != CTN_OK) scene_refuse(scene, &why, &err), good = false;
+    if (good && scene->optimize.given && scene_plant_check(scene, model, &scene->config, &err) != CTN_OK) good = false;
     if (!good) status = err.status == CTN_NO_MEMORY ? EXIT_RUN : EXIT_USAGE;
     if (results) {
         cJSON *const one = json_object(results, NULL);
@@ -106,7 +108,8 @@ const command command_check = {
     .most = INT_MAX,
     .scenes = true,
     .does = "Validates scene files and prints every error and warning with its place.",
-    .about = "What the scene's own method cannot take is an error, as it is of catena run.\n"
+    .about = "What the scene's own method cannot take is an error, as it is of catena run, and so is an `optimize`\n"
+             "that catena optimize would refuse.\n"
              "Springs, limits and dampers that are too stiff for the scene's method and time step are warnings.\n"
              "With --dt-sweep: runs the scene by every method, in smaller and smaller steps, and prints the\n"
              "largest step from which on all links end within --error of where they should be.\n"
