@@ -62,8 +62,10 @@ KERNEL void sense_bond(const lane_model *m, const model_sensor *s, const real *f
     if (o->rows) {
         wrench w = wrench_zero();
         if (force && o->kind != BOND_COUPLING) w = loop_wrench(o, force, x);
-        if (s->about.type == CTN_SENSE_COUPLING_FORCE) out[0] = force ? negate(force[o->row]) : rset(0);
-        else if (s->about.type == CTN_SENSE_LOOP_FORCE) store3(out, w.f);
+        if (s->about.type == CTN_SENSE_COUPLING_FORCE) {
+            out[0] = rset(0);
+            if (force) out[0] = negate(force[o->row]);
+        } else if (s->about.type == CTN_SENSE_LOOP_FORCE) store3(out, w.f);
         else store3(out, w.n);
         if (s->about.type == CTN_SENSE_LOOP_WRENCH) store3(out + 3, w.f);
         return;
@@ -72,12 +74,14 @@ KERNEL void sense_bond(const lane_model *m, const model_sensor *s, const real *f
     const real length = tendon_now(m, o, x, &rate);
     if (s->about.type == CTN_SENSE_TENDON_LENGTH) out[0] = length;
     else if (s->about.type == CTN_SENSE_TENDON_VELOCITY) out[0] = rate;
-    else {
-        const bool effort = s->about.type == CTN_SENSE_MOTOR_EFFORT;
-        out[0] = effort ? rset(0) : negate(pull_at(o, length, rate, rset(o->damping)).force);
+    else if (s->about.type == CTN_SENSE_MOTOR_EFFORT) {
+        const lane_motor motor = tendon_motor(m, o);
+        out[0] = motor_answer_at(&motor, length, rate).force;
+    } else {
+        out[0] = negate(pull_at(o, length, rate, rset(o->damping)).force);
         if (!o->motor) return;
         const lane_motor motor = tendon_motor(m, o);
-        out[0] = effort ? motor_answer_at(&motor, length, rate).force : out[0] + motor_at(&motor, length, rate).force;
+        out[0] = out[0] + motor_at(&motor, length, rate).force;
     }
 }
 
