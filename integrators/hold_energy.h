@@ -19,6 +19,7 @@
 #include "forces/joint_forces.h"
 #include "forces/joint_friction.h"
 #include "integrators/energy.h"
+#include "integrators/pair_terms.h"
 #include "integrators/position_flow.h"
 #include "integrators/position_step.h"
 #include "integrators/stage_step.h"
@@ -139,14 +140,15 @@ FN kept_motion hold_tree(const tree_books *B, real inner, real whole, vec3 middl
     return H;
 }
 
-/// Where no other tree touches the bodies from r on up to `end`, in a step of order 2: others push, and have a part in the books.
+/// Where no other tree touches the bodies from r on up to `end`, in a step of order 2: others push, or rub, and have a part in the books.
 KERNEL mask stands_alone(const lane_model *m, const between_work *B, int r, int end)
 {
     mask alone = not_(none_of());
     for (int k = 0; k < B->touches; k++) {
         const touch_pair *const p = &m->touch_pairs[B->touch[k].pair];
         const int a = m->touch_shapes[p->a].body, b = m->touch_shapes[p->b].body;
-        if ((a >= r && a < end) || (b >= r && b < end)) alone = both(alone, le(B->touch[k].weight, rset(0)));
+        if ((a >= r && a < end) || (b >= r && b < end))
+            alone = both(alone, not_(both(gt(B->touch[k].weight, rset(0)), acts_here(&B->touch[k]))));
     }
     return alone;
 }

@@ -543,11 +543,35 @@ START_TEST(scales_of_worlds)
 }
 END_TEST
 
+/// A domino that tips beside others, on the ground alone, is held to its energy as if there were no others.
+START_TEST(beside_others_nothing_is_gained)
+{
+    static const double sizes[] = {1. / 120, 1. / 60};
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+        ctn_error err = {0};
+        ctn_scene *const scene = ctn_scene_load(CATENA_SOURCE_DIR "/scenes/dominoes.yaml", &err);
+        ck_assert_msg(scene != NULL, "%s", err.message);
+        ctn_model *const m = model_of_scene(scene);
+        ctn_batch_config cfg = config_of("scalar", 1, 1);
+        cfg.dt = sizes[k];
+        ctn_batch *const b = batch_with(m, &cfg);
+        for (int step = 0; step < (int)round(0.3 / cfg.dt); step++) {
+            ctn_step_stats s;
+            ck_assert_int_eq(ctn_batch_step(b, 1, &s, &err), CTN_OK);
+            const double rise = s.energy_after - s.energy_before;
+            ck_assert_msg(rise < 1e-12, "step %d of %g s gains %g J", step, cfg.dt, rise);
+        }
+        ctn_batch_free(b), ctn_model_free(m), ctn_scene_free(scene);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *const suite = suite_create("links_touch");
     TCase *const all = tcase_create("all");
     tcase_set_timeout(all, 60);
+    tcase_add_test(all, beside_others_nothing_is_gained);
     tcase_add_test(all, same_bits_everywhere);
     tcase_add_test(all, loops_come_among_bodies);
     tcase_add_test(all, a_stack_bears_its_weight);
