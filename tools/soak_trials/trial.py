@@ -70,9 +70,9 @@ class Trial:
         """says at the end of the soak what was not tried"""
         self.left_out.add(what)
 
-    def note(self, what):
+    def note(self, what, times=1):
         """counts what happened, for the table"""
-        self.notes[what] = self.notes.get(what, 0) + 1
+        self.notes[what] = self.notes.get(what, 0) + times
 
     def _argv(self, args):
         return [os.fsencode(a) if isinstance(a, str) else a for a in args]
