@@ -1,8 +1,9 @@
 /// What motors are told after a plan has ended: what holds it where it ends, and gains that bring it back.
 ///
 /// The controls of rest take away what a knot would change: with the drift c = F(x_N, u) - x_N, u goes on by the du for which
-/// |c + B du| is least. Gains are those of a horizon that goes on: Riccati's recursion with A and B of a knot at rest and what the last
-/// knot costs, and what the end costs besides, each second. They are tried: what does not come to rest by them is left as it was.
+/// |c + B du| is least. Gains are those of a horizon that goes on: Riccati's recursion with A and B of a knot at rest and what
+/// the last knot costs, and what the end costs besides, each second. They are tried: what does not come to rest by them is left
+/// as it was.
 #include "control/trajectory_end.h"
 
 #include "sim/base/matrix.h"

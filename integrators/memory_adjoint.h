@@ -7,6 +7,7 @@
 #define CATENA_MEMORY_ADJOINT_H
 
 #include "dynamics/lane_model.h"
+#include "integrators/block_step.h"
 #include "integrators/ladder_adjoint.h"
 #include "integrators/memory_kind.h"
 
