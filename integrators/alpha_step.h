@@ -54,26 +54,6 @@ FN alpha_rule alpha_rule_of(double rho, real h)
     return r;
 }
 
-/// Of a step that starts without accelerations: beta = 1/2, gamma = 1 and am = af = 0 ask for none,
-///
-///     T' = T_k + h V + h^2/2 A',   V' = V + h A',   B' = A'.
-///
-/// Its way is of second order, and loops have the whole force that bends it. (docs/theory.md 4.14)
-FN alpha_rule starting_rule(real h)
-{
-    const real o = rset(0), one = rset(1), two = rset(2);
-    alpha_rule r;
-    r.h = h, r.P = r.kA = r.kB = r.old = r.b_A = r.b_B = r.e_new = r.e_A = r.e_B = o;
-    r.c = r.end = two / (h * h), r.s = two / h, r.fresh = h, r.b_new = one;
-    return r;
-}
-
-FN alpha_rule sel_rule(mask where, alpha_rule a, alpha_rule b)
-{
-    for (size_t k = 0; k < sizeof a / sizeof(real); k++) ((real *)&a)[k] = sel(where, ((real *)&a)[k], ((real *)&b)[k]);
-    return a;
-}
-
 /// The rates of drift and slack by those of the state, and by its accelerations.
 typedef struct {
     real rate, a;

@@ -66,7 +66,7 @@ KERNEL void alpha_begin(const lane_model *m, const ctn_batch_config *cfg, real h
 {
     ladder_work *L = &A->again;
     const mask all = not_(none_of());
-    A->alpha.fresh = m->nbond ? none_of() : both(gt(before->fresh[0], rset(0)), not_(settles(cfg, before)));
+    A->alpha.fresh = both(gt(before->fresh[0], rset(0)), not_(settles(m, cfg, before)));
     A->alpha.ratio = sel(either(A->alpha.fresh, le(before->size[0], rset(0))), rset(1), h / before->size[0]);
     start_from(before, tau, &L->one.W);
     find_placements(m, before->q, L->one.W.start);
@@ -78,7 +78,7 @@ KERNEL mask alpha_prepare(const lane_model *m, const ctn_batch_config *cfg, cons
                           const position_state *after, ladder_adjoint *A)
 {
     ladder_work *L = &A->again;
-    const mask skipped = settles(cfg, before);
+    const mask skipped = settles(m, cfg, before);
     enter_rung(m, NULL, true, before, L);
     for (int e = 0; e < m->nrow; e++) L->one.W.between.force[e] = after->bond[e];
     for (int k = 0; k < m->nq; k++) L->one.x[k] = after->q[k];
@@ -97,7 +97,7 @@ KERNEL mask alpha_prepare(const lane_model *m, const ctn_batch_config *cfg, cons
 KERNEL mask touching_part(const lane_model *m, const ctn_batch_config *cfg, real h, bool alpha, position_state *before,
                           const position_state *after, const real *tau, ladder_adjoint *A)
 {
-    const mask skipped = settles(cfg, before),
+    const mask skipped = settles(m, cfg, before),
                found = touching_prepare(m, cfg, h, alpha, before, after, tau, &A->again, &A->one, &A->touch);
     A->by_alpha = alpha;
     if (alpha) return both(found, not_(skipped));

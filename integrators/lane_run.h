@@ -78,7 +78,7 @@ KERNEL mask tick_lanes(const lane_model *m, const ctn_batch_config *cfg, block_s
         L->one.W.midway = false;
         guess_part(m, &P, L, fresh, fresh);
         begin_newton(&R->N, fresh);
-        const mask left = both(fresh, settles(cfg, &P));  // to the ladder
+        const mask left = both(fresh, settles(m, cfg, &P));  // to the ladder
         R->N.running = both(R->N.running, not_(left)), R->stopped = either(R->stopped, left);
     }
     const mask solving = R->N.running;

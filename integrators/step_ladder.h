@@ -84,7 +84,7 @@ KERNEL mask position_step(const lane_model *m, const ctn_batch_config *cfg, posi
             enter_rung(m, table, alpha_rung(cfg, failed), S, P);
             if (is_alpha(cfg) && failed) begin_at_rest(m, S, todo);
             mask tries = todo;
-            if (!last) tries = both(tries, not_(settles(cfg, S)));
+            if (!last) tries = both(tries, not_(settles(m, cfg, S)));
             if (!last && joins(m))
                 tries = both(tries, not_(leaves_to_order2(m, table, P->one.W.start, S->q, P->p, S->pair_press)));
             if ((!tried || failed) && any_of(tries)) {

@@ -108,10 +108,12 @@ FN const stage_table *ladder_rung(const ctn_batch_config *cfg, int failed)
 FN bool alpha_rung(const ctn_batch_config *cfg, int failed) { return is_alpha(cfg) && !failed; }
 
 /// Alpha leaves the step after one in which contacts have changed to order 2 as well: its accelerations, or those of forward
-/// dynamics there, are of the impact, which is over.
-FN mask settles(const ctn_batch_config *cfg, const position_state *S)
+/// dynamics there, are of the impact, which is over. Likewise the first step of models with bonds, whose forces forward dynamics
+/// do not know.
+FN mask settles(const lane_model *m, const ctn_batch_config *cfg, const position_state *S)
 {
-    return is_alpha(cfg) ? le(rset(SETTLES), S->fresh[0]) : none_of();
+    if (!is_alpha(cfg)) return none_of();
+    return le(rset(m->nbond ? 1 : SETTLES), S->fresh[0]);
 }
 
 /// Whether what trees gain where they touch the ground is taken from them: not where loops could push them.
@@ -134,14 +136,13 @@ FN void begin_part(const lane_model *m, const ctn_batch_config *cfg, real h, pos
     set_step_size(&P->one.W, h);
     clock_now(m, h, 0), hold_wound(m, S->wound);
     if (is_alpha(cfg)) {
-        const mask fresh = both(where, both(gt(S->fresh[0], rset(0)), not_(settles(cfg, S))));
-        if (any_of(fresh) && !m->nbond) {
+        const mask fresh = both(where, both(gt(S->fresh[0], rset(0)), not_(settles(m, cfg, S))));
+        if (any_of(fresh)) {
             start_accelerations(m, P->one.W.in.tau, S, &P->aba, &P->id, &P->loads, P->one.slack, P->one.aim_rate, fresh);
             S->size[0] = sel(fresh, h, S->size[0]), S->fresh[0] = sel(fresh, rset(0), S->fresh[0]);
         }
         fit_accelerations(m, h, S, where);
         P->part.rule = alpha_rule_of(cfg->rho, h);
-        if (m->nbond) P->part.rule = sel_rule(fresh, starting_rule(h), P->part.rule);  // forward dynamics know no bonds
     }
     const mask unknown = both(where, not_(gt(P->part.known, rset(0))));
     if (carries_energy(m, cfg) && any_of(unknown)) {
@@ -564,7 +565,7 @@ KERNEL void commit_part(const lane_model *m, const ctn_batch_config *cfg, positi
         if (holds_energy(m)) hold_energy(m, S, P->kept, where);
         if (fewer) project_rates(m, S, P, where);
         if (restarts) restart_alpha(m, &P->one.W.turn, P->one.W.start, P->one.W.in.h, P->end.V, P->end.rate, S, where);
-        if (restarts ? m->ncontact || m->nbond : P->part.alpha && m->nbond) S->fresh[0] = sel(where, shaken, S->fresh[0]);
+        if (restarts && (m->ncontact || m->nbond)) S->fresh[0] = sel(where, shaken, S->fresh[0]);
         if (S->fresh && !is_alpha(cfg)) S->fresh[0] = sel(where, one, S->fresh[0]);
     }
     if (law && (m->ncontact || !(t || P->part.alpha))) {

@@ -357,7 +357,7 @@ static void check_on(const bond_case *c, uint64_t first, int seeds, int steps, d
 START_TEST(bonds) { check_on(&bond_cases[_i], 0, 3, 20, 3e-8); }
 END_TEST
 
-/// By alpha, whose first step knows no accelerations.
+/// By alpha, whose first step is that of order 2.
 START_TEST(bonds_by_alpha) { check_case(&bond_cases[_i], alpha_of(bond_cases[_i].dt), 0, 3, 20, 3e-8); }
 END_TEST
 
