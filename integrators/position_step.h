@@ -718,7 +718,7 @@ FN real twice_kinetic(const lane_body *b, const rate_pose *V)
 }
 
 /// Kinetic energy of free trees about their centre of mass, added up body by body: how fast a tree travels as a whole, or has
-/// been falling, is no scale for errors of its motion.
+/// been falling, is no scale for errors of its motion. With bonds, which may hold trees on their ways, it is.
 typedef struct {
     real sum, mass;  // mass, momentum, end: of the free tree in hand
     vec3 momentum;
@@ -735,7 +735,7 @@ FN internal_kinetic no_kinetic(void)
 /// The next body, with the velocity V; twice: twice its energy, of one with mass.
 FN void add_internal(internal_kinetic *K, const lane_model *m, const lane_body *b, int i, const rate_pose *V, real twice)
 {
-    if ((b->flags & BODY_ROOT) && b->kind == JOINT_TRANSLATION)
+    if ((b->flags & BODY_ROOT) && b->kind == JOINT_TRANSLATION && !m->nbond)
         K->end = b->end, K->mass = subtree_of(m, b)->subtree_mass, K->momentum = zero3();
     if (b->flags & BODY_MASS) {
         K->sum = fmadd(rset(0.5), twice, K->sum);
