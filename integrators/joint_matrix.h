@@ -163,7 +163,8 @@ FN void add_body_columns(const lane_model *m, const joint_matrix *M, real *H, co
         joint_rows(b, b->kind, T[i].R, plain, r);
         for (int j = 0; j <= k; j++) {
             real *const to = &row[body_start(m, i) + j];
-            *to = *to + (own ? r[j] + sym_entry(&own->own, k, j) : r[j]);
+            if (own) r[j] = r[j] + sym_entry(&own->own, k, j);
+            *to = *to + r[j];
         }
         for (int j = i; !(m->bodies[j].flags & BODY_ROOT);) {
             if (has_arm(form_of(&m->bodies[j]))) F = wrench_shift(F, T[j].r);
