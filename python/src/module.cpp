@@ -1,0 +1,11 @@
+/// The module catena._core: include/catena for Python. catena/__init__.py makes the package of it.
+#include "model.h"
+
+NB_MODULE(_core, m)
+{
+    m.doc() = "The library of catena, as the package catena has it.";
+    m.def("version", ctn_version, "The version of the library.");
+    m.attr("totals_dtype") = binding::totals_dtype();
+    binding::bind_model(m);
+    binding::bind_batch(m);
+}
