@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import os
 
-from ._core import Batch, Model, version as _version
+from ._core import MPC, Batch, Model, Optimize, Recorder, Tapes, Trajectories, statistics_dtype, totals_dtype
+from ._core import version as _version
 from ._core import load_file as _load_file, load_text as _load_text
 from ._errors import (
     ArgumentError,
@@ -27,7 +28,8 @@ from ._errors import (
     SceneError,
     UnavailableError,
 )
-from ._types import Link
+from ._recordings import Recording, read_recording, record
+from ._types import Link, MPCState, OptimizeState
 
 __version__ = _version()
 __all__ = [
@@ -39,11 +41,23 @@ __all__ = [
     "FrozenError",
     "InterruptedCallError",
     "Link",
+    "MPC",
+    "MPCState",
     "Model",
+    "Optimize",
+    "OptimizeState",
     "OutOfMemoryError",
+    "Recorder",
+    "Recording",
     "SceneError",
+    "Tapes",
+    "Trajectories",
     "UnavailableError",
     "load",
+    "read_recording",
+    "record",
+    "statistics_dtype",
+    "totals_dtype",
 ]
 
 

@@ -19,3 +19,27 @@ class Link(NamedTuple):
     mass: float  #: kg
     com: numpy.typing.NDArray[numpy.float64]  #: [3] m, link axes
     inertia: numpy.typing.NDArray[numpy.float64]  #: [6] kg m^2 about com, link axes: xx yy zz xy xz yz
+
+
+class OptimizeState(NamedTuple):
+    """Where a trajectory is that is being found."""
+
+    iteration: int  #: made
+    cost: float  #: without what limits add
+    gradient: float  #: by what motors are told, relative
+    violation: float  #: the most that a limit is missed by, in its units
+    penalty: float  #: of limits
+    stop: str  #: "runs", "optimal": the gradient is within tolerance, limits are kept; "stuck": no step makes it better
+
+
+class MPCState(NamedTuple):
+    """Where a plan is that is made anew in every knot."""
+
+    knot: int  #: told
+    time: float  #: s, when they are over
+    cost: float  #: of the plant's own way up to now
+    planned: float  #: what the plan from here on costs, without what limits add
+    violation: float  #: the most that it misses limits by, in their units
+    iterations: int  #: of the last plan
+    started: float  #: s, when targets that wait began to move; infinite: they have not yet
+    lost: bool  #: there is no plan that goes on

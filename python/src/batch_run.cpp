@@ -1,8 +1,8 @@
 /// catena.Batch: runs with forces of their own, states that are saved, and what lies within a step.
 #include "batch.h"
+#include "held.h"
 
 #include <cstring>
-#include <exception>
 
 namespace binding {
 
@@ -13,13 +13,6 @@ struct asked {
     size_t numbers;             // of all sensors; asked without them: 0
     std::exception_ptr thrown;  // the first one: the call ends early, and the worlds are where they were
 };
-
-static nb::object copy(const double *from, const shape &sizes)
-{
-    const doubles to = write(nb::none(), "copy", sizes);
-    std::copy(from, from + product(sizes), to.data());
-    return to.object();
-}
 
 static void ask(asked &a, int first, int count, const double *time, const double *sensors, const double *q, const double *v, double *tau)
 {

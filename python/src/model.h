@@ -38,6 +38,9 @@ nb::object totals_dtype();
 
 void bind_dynamics(nb::class_<model_object> &model);
 void bind_batch(nb::module_ &m);
+void bind_tapes(nb::module_ &m);
+void bind_plans(nb::module_ &m);
+void bind_recorder(nb::module_ &m);
 
 }  // namespace binding
 

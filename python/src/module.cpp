@@ -8,4 +8,7 @@ NB_MODULE(_core, m)
     m.attr("totals_dtype") = binding::totals_dtype();
     binding::bind_model(m);
     binding::bind_batch(m);
+    binding::bind_tapes(m);
+    binding::bind_plans(m);
+    binding::bind_recorder(m);
 }

@@ -1,0 +1,57 @@
+"""docs/python.md: its programs run, and print what it says; its table names what there is, and leaves out nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import unittest
+
+import catena
+
+from support import SOURCE
+
+
+class Docs(unittest.TestCase):
+    def setUp(self):
+        self.page = (SOURCE / "docs" / "python.md").read_text()
+
+    def test_programs(self):
+        found = re.findall(r"```python\n(.*?)```\n\n```output\n(.*?)```", self.page, re.S)
+        self.assertGreaterEqual(len(found), 5)
+        self.assertEqual(len(found), self.page.count("```python\n"), "a program without its output")
+        before = os.getcwd()
+        self.addCleanup(os.chdir, before)
+        os.chdir(SOURCE)
+        for program, output in found:
+            with self.subTest(program), contextlib.redirect_stdout(io.StringIO()) as said:
+                exec(compile(program, "docs/python.md", "exec"), {})
+            self.assertEqual(said.getvalue(), output)
+
+    def test_names(self):
+        table = self.page[self.page.index("## What is where in C") :]
+        for name in re.findall(r"`([A-Z]\w+)\.(\w+)", table):
+            self.assertTrue(hasattr(getattr(catena, name[0]), name[1]), name)
+        headers = "".join(file.read_text() for file in (SOURCE / "include" / "catena").glob("*.h"))
+        for name in set(re.findall(r"`(ctn_\w+)[`*]", table)):
+            self.assertIn(name, headers)
+        for kind in (catena.Model, catena.Batch):
+            for name in dir(kind):
+                if not name.startswith("_") and name not in ("name", "nq", "nv", "nlink", "ntarget", "text", "duration", "gravity", "warnings",
+                                                             "model", "worlds", "fallbacks", "occupancy", "bytes", "parameters"):
+                    self.assertRegex(table, rf"\b{name}\b", f"{kind.__name__}.{name} is not in the table")
+        for name in catena.__all__:
+            if not name.endswith(("Error", "State")) and name not in ("Finding", "Link", "Recording", "totals_dtype"):
+                self.assertRegex(table, rf"\b{name}\b", f"{name} is not in the table")
+
+    def test_everything_says_what_it_is(self):
+        for kind in (catena.Model, catena.Batch, catena.Tapes, catena.Optimize, catena.Trajectories, catena.MPC, catena.Recorder):
+            self.assertTrue(kind.__doc__, kind)
+            for name in dir(kind):
+                if not name.startswith("_"):
+                    self.assertTrue(getattr(kind, name).__doc__, f"{kind.__name__}.{name}")
+
+
+if __name__ == "__main__":
+    unittest.main()

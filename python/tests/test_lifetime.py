@@ -1,0 +1,200 @@
+"""Objects that go in any order, threads, forked processes, signals, and arguments drawn by chance."""
+
+from __future__ import annotations
+
+import gc
+import os
+import random
+import signal
+import sys
+import subprocess
+import threading
+import time
+import unittest
+
+import catena
+import numpy
+
+from support import SCENES, TWO_LINKS
+
+
+class Order(unittest.TestCase):
+    def test_any_order(self):
+        for order in range(24):
+            model = catena.load(TWO_LINKS)
+            batch = catena.Batch(model, worlds=2)
+            tapes = catena.Tapes(model, 2, worlds=2)
+            tapes.run(2)
+            things = {"model": model, "batch": batch, "tapes": tapes, "view": tapes.q(2)}
+            del model, batch, tapes
+            names = list(things)
+            random.Random(order).shuffle(names)
+            while names:
+                del things[names.pop()]
+                gc.collect()
+                if "view" in things:
+                    self.assertTrue(numpy.isfinite(things["view"]).all())
+                if "batch" in things:
+                    things["batch"].step()
+                    self.assertEqual(things["batch"].model.nq, 5)
+                if "model" in things:
+                    self.assertEqual(len(things["model"].links), 2)
+
+    def test_arrays_outlive_what_they_came_from(self):
+        batch = catena.Batch(catena.load(TWO_LINKS), worlds=3)
+        q, contacts, links = batch.q, batch.contacts(), batch.model.links
+        expected = q.copy()
+        del batch
+        gc.collect()
+        self.assertTrue((q == expected).all())
+        self.assertEqual((contacts.shape, links[1].name), ((3, 0), "lower"))
+
+    def test_nothing_leaks(self):
+        with open("/proc/self/statm") as file:
+            pages = lambda: file.seek(0) or int(file.read().split()[1])
+            def work(count):
+                for _ in range(count):
+                    model = catena.load(TWO_LINKS)
+                    batch = catena.Batch(model, worlds=50)
+                    batch.step(statistics=True)
+                    model.rnea(*batch.state(), batch.v)
+                    try:
+                        batch.set_state([1])
+                    except ValueError:
+                        pass
+            work(50)
+            before = pages()
+            work(200)
+            self.assertLess(pages() - before, 200, "pages of memory more after 200 times")
+
+
+class Threads(unittest.TestCase):
+    def test_other_threads_run_while_worlds_step(self):
+        batch = catena.Batch(catena.load(SCENES / "chain40.yaml"), worlds=8)
+        done = threading.Event()
+        refused = []
+
+        def step():
+            batch.step(150)
+            done.set()
+
+        thread = threading.Thread(target=step)
+        thread.start()
+        turns = 0
+        while not done.is_set():
+            turns += 1
+            try:
+                batch.q
+            except RuntimeError as error:
+                refused.append(str(error))
+            time.sleep(0.0005)
+        thread.join()
+        self.assertGreater(turns, 5)
+        self.assertIn("in use", refused[0])
+        batch.step()
+
+    def test_many_batches_at_once(self):
+        model = catena.load(SCENES / "chain10.yaml")
+        hashes = []
+
+        def work(threads):
+            batch = catena.Batch(model, worlds=4, threads=threads)
+            batch.run(20, control=lambda first, time, q, v: -0.1 * v)
+            hashes.append(batch.hashes().tolist())
+
+        threads = [threading.Thread(target=work, args=(1 + k % 3,)) for k in range(6)]
+        [t.start() for t in threads]
+        [t.join() for t in threads]
+        self.assertEqual([len(hashes), len(set(map(tuple, hashes)))], [6, 1])
+
+    def test_forked(self):
+        model = catena.load(TWO_LINKS)
+        alone, pooled = catena.Batch(model, worlds=2), catena.Batch(model, worlds=40, threads=2)
+        pooled.step(2)
+        child = os.fork()
+        if not child:
+            status = 1
+            try:
+                alone.step(2)
+                try:
+                    pooled.step(1)
+                except catena.UnavailableError:
+                    again = catena.Batch(model, worlds=40, threads=2)
+                    again.restore(pooled.save())
+                    again.step(1)
+                    status = 0 if numpy.isfinite(again.q).all() else 3
+            finally:
+                os._exit(status)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+        alone.step(2), pooled.step(1)
+
+    def test_interrupt(self):
+        batch = catena.Batch(catena.load(SCENES / "chain40.yaml"), worlds=4)
+        before = batch.hashes().tolist()
+        threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+        start = time.monotonic()
+        with self.assertRaises(KeyboardInterrupt):
+            batch.step(10**7)
+        self.assertLess(time.monotonic() - start, 20)
+        self.assertEqual(batch.hashes().tolist(), before)
+        batch.step(1)
+
+
+class Chance(unittest.TestCase):
+    def test_arguments_by_chance(self):
+        model = catena.load(TWO_LINKS + "motors: [{joint: upper, type: torque}]\n")
+        batch = catena.Batch(model, worlds=2, motor_targets=True)
+        tapes = catena.Tapes(model, 3, worlds=2)
+        draw = random.Random(4)
+        shapes = [(), (2,), (4,), (5,), (2, 4), (2, 5), (3, 5), (0, 5), (2, 3, 4), (3, 2, 4), (1, 2, 1), (2, 1), (2, 2, 5)]
+        dtypes = ["f8", "f4", "i4", ">f8", "c16", "?", "O", "U3"]
+
+        def thing():
+            kind = draw.randrange(9)
+            if kind == 0:
+                return draw.choice([None, "text", b"x", -1, 10**20, 1.5, float("nan"), [], [[1], [2, 3]], {}, object(), model, True])
+            a = numpy.zeros(draw.choice(shapes), draw.choice(dtypes) if kind == 1 else "f8")
+            if kind == 2 and a.ndim:
+                a = numpy.zeros((2 * a.shape[0], *a.shape[1:]))[::2]
+            if kind == 3:
+                a.flags.writeable = False
+            if kind == 4:
+                a = numpy.frombuffer(bytearray(8 * a.size + 1), numpy.uint8)[1:].view("f8").reshape(a.shape)
+            if kind == 5:
+                a = a.T
+            if kind == 6:
+                a = a + numpy.inf
+            return a
+
+        calls = [getattr(o, name) for o in (model, batch, tapes) for name in dir(o) if not name.startswith("_") and callable(getattr(o, name))]
+        good = 0
+        for _ in range(3000):
+            call = draw.choice(calls)
+            arguments = [draw.choice([0, 1, 2]) if draw.random() < 0.1 else thing() for _ in range(draw.randrange(5))]
+            if call.__name__ in ("step", "run") and arguments and isinstance(arguments[0], int) and arguments[0] > 1000:
+                continue
+            try:
+                call(*arguments)
+                good += 1
+            except Exception:
+                pass
+        self.assertGreater(good, 100)
+        batch.set_force(None)
+        batch.set_state(*model.initial_state())
+        batch.step()
+
+
+class Imports(unittest.TestCase):
+    def test_nothing_of_pictures_is_loaded(self):
+        said = subprocess.run([sys.executable, "-c", "import catena; print(open('/proc/self/maps').read())"], capture_output=True, text=True, check=True).stdout
+        self.assertIn("_core", said)
+        for library in ("libGL", "libEGL", "libglfw", "libmpi", "libcuda"):
+            self.assertNotIn(library, said)
+
+    def test_it_is_typed(self):
+        folder = os.path.dirname(catena.__file__)
+        self.assertTrue(os.path.exists(os.path.join(folder, "py.typed")))
+
+
+if __name__ == "__main__":
+    unittest.main()

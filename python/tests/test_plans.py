@@ -1,0 +1,96 @@
+"""catena.Optimize, Trajectories and MPC."""
+
+from __future__ import annotations
+
+import unittest
+
+import catena
+import numpy
+
+PENDULUM = """\
+catena: 1
+links:
+  - name: rod
+    joint: {type: revolute, axis: [0, -1, 0], damping: 0.02, v0: 0.01}
+    mass: 1
+    com: [0, 0, -0.5]
+    inertia: [0.084, 0.084, 0.001, 0, 0, 0]
+motors: [{joint: rod, type: torque, effort: 3}]
+optimize:
+  cost:
+    - {term: posture, weight: 0.1, end: 100, target: 3.141592653589793}
+    - {term: velocity, weight: 0.01, end: 20}
+    - {term: control, weight: 0.01}
+  guess: 0.1
+  tolerance: 1e-3
+  mpc: {horizon: 1}
+integrator: {method: radau, dt: 0.02}
+duration: 2
+"""
+
+
+class Plans(unittest.TestCase):
+    def setUp(self):
+        self.model = catena.load(PENDULUM)
+
+    def test_a_swing_up(self):
+        plan = catena.Optimize(self.model, 2.0)
+        self.assertEqual((plan.knots, plan.state.iteration, plan.state.stop), (100, 0, "runs"))
+        first = plan.state.cost
+        state = plan.step(200)
+        self.assertEqual(state.stop, "optimal")
+        self.assertLess(state.cost, first)
+        x, u, gains = plan.x, plan.u, plan.gains
+        self.assertEqual((x.shape, u.shape, gains.shape, plan.told_gains), ((101, 2), (100, 1), (100, 1, 2), None))
+        self.assertAlmostEqual(x[-1, 0], numpy.pi, delta=0.1)
+        self.assertLessEqual(abs(u).max(), 3)
+        batch = catena.Batch(self.model, motor_targets=True)
+        for told in u:
+            batch.set_targets(told)
+            batch.step(round(plan.knot_length / 0.02))
+        # knots begin at (q, v) anew, a batch goes on with what its method carries; on its head a pendulum does not forgive that
+        numpy.testing.assert_allclose(batch.q[0], x[-1, :1], rtol=0, atol=2e-3)
+
+    def test_many_are_as_one(self):
+        x0 = numpy.array([[0, 0.01], [0.2, 0], [-0.3, 0.1]])
+        many = catena.Trajectories(self.model, 2.0, x0, worlds=3)
+        while many.step(100) and many.state(0).iteration < 200:
+            pass
+        self.assertEqual([many.lost(w) for w in range(3)], [None] * 3)
+        one = catena.Optimize(self.model, 2.0)
+        one.step(200)
+        self.assertTrue((many.u(0) == one.u).all() and (many.x(0) == one.x).all())
+        self.assertEqual(many.gains(1).shape, (100, 1, 2))
+        self.assertEqual(many.state(0), one.state)
+        with self.assertRaises(IndexError):
+            many.x(3)
+        with self.assertRaises(ValueError):
+            catena.Trajectories(self.model, 2.0, x0, worlds=2)
+
+    def test_plans_made_anew(self):
+        mpc = catena.MPC(self.model, numpy.array([[3.0, 0], [3.3, 0]]), worlds=2)
+        plant = catena.Batch(self.model, worlds=2, motor_targets=True)
+        plant.set_state([[3.0], [3.3]], [[0], [0]])
+        for _ in range(30):
+            u = mpc.step(numpy.concatenate(plant.state(), axis=1))
+            plant.set_targets(u)
+            plant.step(round(mpc.knot_length / 0.02))
+        numpy.testing.assert_allclose(plant.q, numpy.pi, rtol=0, atol=0.05)
+        self.assertEqual((mpc.state(1).knot, mpc.state(1).lost), (30, False))
+        with self.assertRaises(ValueError):
+            mpc.step([[0.0, 0.0]])
+        with self.assertRaises(catena.ArgumentError):
+            mpc.step([[numpy.nan, 0.0], [0, 0]])
+        mpc.begin([[3.0, 0], [3.3, 0]], 0.0, which=[True, False])
+
+    def test_scenes_without_a_cost(self):
+        model = catena.load(PENDULUM[: PENDULUM.index("optimize:")])
+        for make in (lambda: catena.Optimize(model, 1.0), lambda: catena.MPC(model), lambda: catena.Optimize(self.model, -1.0)):
+            with self.assertRaises(catena.Error):
+                make()
+        with self.assertRaises(ValueError):
+            catena.Optimize(self.model, 1.0).set_parameters([1.0])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,147 @@
+"""catena.Tapes: runs and gradients of many worlds."""
+
+from __future__ import annotations
+
+import unittest
+
+import catena
+import numpy
+
+from support import TWO_LINKS, random_states
+
+DRIVEN = TWO_LINKS + "motors: [{joint: upper, type: position, kp: 20, kd: 2}]\n"
+KEYS = {"worlds": 3, "method": "radau", "stages": 1, "dt": 0.02, "tolerance": 1e-13}
+
+
+class Tapes(unittest.TestCase):
+    def setUp(self):
+        self.model = catena.load(DRIVEN)
+        self.steps = 5
+        self.tapes = catena.Tapes(self.model, 8, **KEYS)
+        self.q, self.v = random_states(self.model, 3)
+        draw = numpy.random.default_rng(2)
+        self.u, self.tau = draw.normal(size=(5, 3, 1)), draw.normal(size=(5, 3, 4))
+
+    def cost(self, u=None, tau=None, q=None, v=None):
+        """Half the square of v at the end, of each world."""
+        given = {"u": self.u if u is None else u, "tau": self.tau if tau is None else tau}
+        self.tapes.run(self.steps, self.q if q is None else q, self.v if v is None else v, **given)
+        return (self.tapes.v(self.steps) ** 2).sum(1) / 2
+
+    def test_runs_have_the_bits_of_batches(self):
+        self.cost()
+        batch = catena.Batch(self.model, motor_targets=True, **KEYS)
+        batch.set_state(self.q, self.v)
+        for k in range(self.steps):
+            batch.set_targets(self.u[k])
+            batch.set_force(self.tau[k])
+            batch.step()
+        q, v = batch.state()
+        self.assertTrue((self.tapes.q(self.steps) == q).all() and (self.tapes.v(self.steps) == v).all())
+        self.assertEqual(self.tapes.lost.tolist(), [-1, -1, -1])
+
+    def test_gradients_against_differences(self):
+        self.cost()
+        dv = numpy.zeros((self.steps + 1, 3, 4))
+        dv[-1] = self.tapes.v(self.steps)
+        by_q, by_v, by_u, by_tau = self.tapes.gradient(dv=dv)
+        h = 1e-5
+
+        def difference(name, step, k):
+            values = []
+            for sign in (h, -h):
+                e = numpy.zeros_like(getattr(self, name))
+                e[step][:, k] = sign
+                values.append(self.cost(**{name: getattr(self, name) + e}))
+            return (values[0] - values[1]) / (2 * h)
+
+        numpy.testing.assert_allclose(by_u[2][:, 0], difference("u", 2, 0), rtol=1e-5, atol=1e-7)
+        numpy.testing.assert_allclose(by_tau[1][:, 3], difference("tau", 1, 3), rtol=1e-5, atol=1e-7)
+        e = numpy.zeros((3, 4))
+        e[:, 1] = 1
+        found = (self.cost(q=self.model.integrate(self.q, e, h)) - self.cost(q=self.model.integrate(self.q, e, -h))) / (2 * h)
+        numpy.testing.assert_allclose(by_q[:, 1], found, rtol=1e-5, atol=1e-7)
+        found = (self.cost(v=self.v + h * e) - self.cost(v=self.v - h * e)) / (2 * h)
+        numpy.testing.assert_allclose(by_v[:, 1], found, rtol=1e-5, atol=1e-7)
+
+    def test_functions_are_asked(self):
+        by_table = self.cost()
+        dv = numpy.zeros((self.steps + 1, 3, 4))
+        dv[-1] = self.tapes.v(self.steps)
+        expected = self.tapes.gradient(dv=dv)
+        self.tapes.run(self.steps, self.q, self.v, tell=lambda step, q, v: (self.u[step], self.tau[step]))
+        self.assertTrue(((self.tapes.v(self.steps) ** 2).sum(1) / 2 == by_table).all())
+        heard = []
+
+        def back(step, q, v, by_u, by_tau):
+            heard.append((step, by_u is None))
+            return (None, v) if step == self.steps else None
+
+        for a, b in zip(self.tapes.gradient(back=back), expected):
+            self.assertTrue((a == b).all())
+        self.assertEqual(heard, [(k, k == self.steps) for k in range(self.steps, -1, -1)])
+
+    def test_functions_that_raise(self):
+        def fail(*_):
+            raise KeyError("mine")
+
+        with self.assertRaisesRegex(KeyError, "mine"):
+            self.tapes.run(3, tell=fail)
+        with self.assertRaises(ValueError):
+            self.tapes.gradient()
+        self.cost()
+        with self.assertRaisesRegex(KeyError, "mine"):
+            self.tapes.gradient(back=fail)
+        with self.assertRaises(TypeError):
+            self.tapes.run(3, tell=lambda *_: 3)
+        self.cost()
+        self.tapes.gradient()
+
+    def test_views_share_memory(self):
+        self.cost()
+        view = self.tapes.q(2)
+        self.assertFalse(view.flags.writeable or view.flags.owndata)
+        kept = view.copy()
+        self.assertTrue(numpy.shares_memory(view, self.tapes.q(2)))
+        self.tapes.run(3, self.q, self.v)
+        self.assertFalse((view == kept).all())
+        with self.assertRaises(IndexError):
+            self.tapes.q(4)
+
+    def test_linearised(self):
+        self.tapes.run(1, self.q, self.v, u=self.u[:1])
+        A, B, F = self.tapes.jacobian()
+        self.assertEqual((A.shape, B.shape, F.shape), ((3, 8, 8), (3, 8, 1), (3, 8, 4)))
+        h = 1e-6
+        ends = []
+        for sign in (h, -h):
+            tau = numpy.zeros((1, 3, 4))
+            tau[:, :, 2] = sign
+            self.tapes.run(1, self.q, self.v, u=self.u[:1], tau=tau)
+            ends.append(self.tapes.v(1).copy())
+        numpy.testing.assert_allclose(F[:, 4:, 2], (ends[0] - ends[1]) / (2 * h), rtol=1e-6, atol=1e-8)
+
+    def test_the_inverse_of_a_step(self):
+        self.tapes.run(1, self.q, self.v, tau=self.tau[:1])
+        to = self.tapes.q(1).copy()
+        tau, distance = self.tapes.step_inverse(self.q, self.v, to)
+        numpy.testing.assert_allclose(tau, self.tau[0], rtol=0, atol=1e-7)
+        self.assertLess(distance.max(), 1e-10)
+
+    def test_wrong_arguments(self):
+        for call, error in (
+            (lambda: self.tapes.run(9), ValueError),
+            (lambda: self.tapes.run(0), ValueError),
+            (lambda: self.tapes.run(2, u=self.u), ValueError),
+            (lambda: self.tapes.run(2, begin=[1, 0, 1]), ValueError),
+            (lambda: self.tapes.run(2, self.q * numpy.nan), ValueError),
+            (lambda: self.tapes.run(2, tell=3), TypeError),
+            (lambda: catena.Tapes(self.model, 0), ValueError),
+            (lambda: catena.Tapes(self.model, 2, parallel="links"), catena.UnavailableError),
+        ):
+            with self.assertRaises(error):
+                call()
+
+
+if __name__ == "__main__":
+    unittest.main()
