@@ -29,12 +29,13 @@ from ._errors import (
     UnavailableError,
 )
 from ._recordings import Recording, read_recording, record
-from ._types import Link, MPCState, OptimizeState
+from ._types import ContactPoint, Link, MPCState, OptimizeState, Sample
 
 __version__ = _version()
 __all__ = [
     "ArgumentError",
     "Batch",
+    "ContactPoint",
     "Error",
     "FileError",
     "Finding",
@@ -49,6 +50,7 @@ __all__ = [
     "OutOfMemoryError",
     "Recorder",
     "Recording",
+    "Sample",
     "SceneError",
     "Tapes",
     "Trajectories",

@@ -21,6 +21,27 @@ class Link(NamedTuple):
     inertia: numpy.typing.NDArray[numpy.float64]  #: [6] kg m^2 about com, link axes: xx yy zz xy xz yz
 
 
+class ContactPoint(NamedTuple):
+    """A ball or a corner on a link, and a surface that it may touch."""
+
+    link: str
+    point: numpy.typing.NDArray[numpy.float64]  #: [3] m, link frame
+    radius: float  #: m; 0: a corner
+    friction: float  #: of Coulomb
+    stiffness: float  #: N/m
+    surface: str  #: "ground", an obstacle's name, "terrain"; "links": what all other links do to it
+
+
+class Sample(NamedTuple):
+    """What is drawn for worlds."""
+
+    q: numpy.typing.NDArray[numpy.float64]  #: [worlds, nq]
+    v: numpy.typing.NDArray[numpy.float64]  #: [worlds, nv]
+    force: numpy.typing.NDArray[numpy.float64]  #: [worlds, nv] N m, N; 0 where nothing is drawn
+    parameters: list[tuple[str, int]]  #: which are drawn, as Batch takes them
+    values: numpy.typing.NDArray[numpy.float64]  #: [worlds, parameters]
+
+
 class OptimizeState(NamedTuple):
     """Where a trajectory is that is being found."""
 

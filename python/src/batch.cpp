@@ -19,7 +19,7 @@ batch_object::batch_object(const model_object &m, nb::kwargs keys) : model(m.at)
         cfg.c.parameters = cfg.parameters.data(), cfg.c.parameter_count = static_cast<int>(cfg.parameters.size());
     }
     cfg.c.interrupt = interruptible ? &stop : nullptr;
-    auto err = std::make_unique<ctn_error>();
+    auto err = new_error();
     {
         nb::gil_scoped_release released;
         batch = ctn_batch_create(model->model, &cfg.c, err.get());
@@ -57,7 +57,7 @@ nb::object statistics_dtype()
 nb::object stepping(batch_object &b, bool statistics, const std::function<ctn_status(ctn_step_stats *, ctn_error *)> &call)
 {
     use alone(b.busy, "batch");
-    auto err = std::make_unique<ctn_error>();
+    auto err = new_error();
     nb::object stats = nb::none();
     void *to = nullptr;
     if (statistics) stats = records({b.worlds}, nb::module_::import_("catena._core").attr("statistics_dtype"), &to);
@@ -135,7 +135,7 @@ static void set_state(batch_object &b, nb::handle q, nb::handle v, double time)
     use alone(b.busy, "batch");
     const doubles from_q = for_worlds(b, q, "q", b.model->nq);
     const doubles from_v = for_worlds(b, v.is_none() ? numpy("zeros")(b.model->nv) : nb::borrow(v), "v", b.model->nv);
-    auto err = std::make_unique<ctn_error>();
+    auto err = new_error();
     ctn_status status;
     {
         nb::gil_scoped_release released;

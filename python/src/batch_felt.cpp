@@ -9,7 +9,7 @@ static nb::object sensors(batch_object &b, nb::handle out)
     use alone(b.busy, "batch");
     const doubles to = write(out, "out", {b.worlds, static_cast<size_t>(ctn_model_sensor_numbers(b.model->model))});
     if (!to.size()) return to.object();
-    auto err = std::make_unique<ctn_error>();
+    auto err = new_error();
     check(ctn_batch_sensors(b.batch, to.data(), err.get()), *err);
     return to.object();
 }
@@ -27,7 +27,7 @@ static nb::object contacts(batch_object &b)
     FIELD(f, felt, position), FIELD(f, felt, force), FIELD(f, felt, depth), FIELD(f, felt, touch), FIELD(f, felt, torque);
     void *to;
     const nb::object all = records({b.worlds, static_cast<size_t>(ctn_model_ncontact(b.model->model))}, f.dtype(), &to);
-    auto err = std::make_unique<ctn_error>();
+    auto err = new_error();
     check(ctn_batch_contacts(b.batch, static_cast<double *>(to), err.get()), *err);
     return all;
 }
@@ -40,7 +40,7 @@ static nb::object touches(batch_object &b, int world)
     FIELD(f, t, pair), FIELD(f, t, element), FIELD(f, t, link_a), FIELD(f, t, link_b), FIELD(f, t, point), FIELD(f, t, normal);
     FIELD(f, t, force), FIELD(f, t, depth);
     f.add<int>("touch", offsetof(t, touch));
-    auto err = std::make_unique<ctn_error>();
+    auto err = new_error();
     int count = 0;
     check(ctn_batch_touches(b.batch, world, nullptr, 0, &count, err.get()), *err);
     void *to;
@@ -53,7 +53,7 @@ static nb::object equation_forces(batch_object &b)
 {
     use alone(b.busy, "batch");
     const doubles to = write(nb::none(), "forces", {b.worlds, static_cast<size_t>(ctn_model_nequation(b.model->model))});
-    auto err = std::make_unique<ctn_error>();
+    auto err = new_error();
     if (to.size()) check(ctn_batch_equation_forces(b.batch, to.data(), err.get()), *err);
     return to.object();
 }

@@ -81,7 +81,7 @@ static nb::tuple dense(batch_object &b, double fraction)
     use alone(b.busy, "batch");
     const doubles q = write(nb::none(), "q", {b.worlds, b.model->nq}), v = write(nb::none(), "v", {b.worlds, b.model->nv});
     const doubles time = write(nb::none(), "time", {b.worlds});
-    auto err = std::make_unique<ctn_error>();
+    auto err = new_error();
     ctn_status status;
     {
         nb::gil_scoped_release released;
@@ -110,7 +110,7 @@ static void restore(batch_object &b, nb::bytes block)
     use alone(b.busy, "batch");
     const size_t own = b.values.size() * sizeof(double);
     if (block.size() < own) throw nb::value_error("block: is too short for this batch");
-    auto err = std::make_unique<ctn_error>();
+    auto err = new_error();
     check(ctn_batch_restore(b.batch, block.c_str(), block.size() - own, err.get()), *err);
     if (own) memcpy(b.values.data(), block.c_str() + block.size() - own, own);
 }

@@ -6,7 +6,7 @@ namespace binding {
 /// Tells the library all values; the ones before come back where it refuses them.
 static void tell(batch_object &b, std::vector<double> &values)
 {
-    auto err = std::make_unique<ctn_error>();
+    auto err = new_error();
     ctn_status status;
     {
         nb::gil_scoped_release released;
@@ -89,7 +89,7 @@ static void set_wrench(batch_object &b, nb::handle link, nb::handle force, nb::h
     read3(force, "force", w.force), read3(torque, "torque", w.torque), read3(point, "point", w.point);
     w.link_axes = link_axes;
     const bool none = force.is_none() && torque.is_none();
-    auto err = std::make_unique<ctn_error>();
+    auto err = new_error();
     check(ctn_batch_set_wrench(b.batch, world, link_of(*b.model, link), none ? nullptr : &w, err.get()), *err);
 }
 
@@ -98,7 +98,7 @@ static void set_controller(batch_object &b, nb::handle parameters)
     use alone(b.busy, "batch");
     const size_t count = static_cast<size_t>(ctn_model_controller_parameters(b.model->model));
     const doubles from = for_worlds(b, parameters, "parameters", count);
-    auto err = std::make_unique<ctn_error>();
+    auto err = new_error();
     check(ctn_batch_set_controller(b.batch, from.data(), err.get()), *err);
 }
 

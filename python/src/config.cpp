@@ -23,7 +23,7 @@ template <class T> static void word(nb::kwargs &keys, const char *key, T &to, ct
     std::string name;
     set(keys, key, name, "a name");
     if (name.empty()) return;
-    auto err = std::make_unique<ctn_error>();
+    auto err = new_error();
     check(from_name(name.c_str(), &to, err.get()), *err);
 }
 

@@ -13,7 +13,7 @@ public:
     explicit workspace(const model_object &m, double time = 0) : home(*m.at)
     {
         if (home.idle.empty()) {
-            auto err = std::make_unique<ctn_error>();
+            auto err = new_error();
             if (!(dyn = ctn_dynamics_create(home.model, nullptr, err.get()))) raise(*err);
         } else {
             dyn = home.idle.back();

@@ -1,7 +1,6 @@
 #include "errors.h"
 
 #include <csignal>
-#include <memory>
 #include <unistd.h>
 
 namespace nb = nanobind;

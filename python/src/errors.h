@@ -6,11 +6,16 @@
 
 #include <nanobind/nanobind.h>
 
+#include <memory>
+
 namespace binding {
 
 /// Throws the exception of catena/_errors.py that belongs to the status, with the places that `err` has.
 /// CTN_INTERRUPTED: KeyboardInterrupt, or what a handler of signals or a callback has raised.
 [[noreturn]] void raise(const ctn_error &err);
+
+/// Room for an error, which whoever fails fills: 8 kB that are not written before.
+inline std::unique_ptr<ctn_error> new_error() { return std::unique_ptr<ctn_error>(new ctn_error); }
 
 inline void check(ctn_status status, ctn_error &err)
 {

@@ -29,7 +29,7 @@ struct held {
     template <class F> void call(const char *what, F f)
     {
         use alone(busy, what);
-        auto err = std::make_unique<ctn_error>();
+        auto err = new_error();
         thrown = nullptr;
         ctn_status status;
         {

@@ -24,13 +24,13 @@ static model_object compile(ctn_scene *scene, ctn_error &err)
 
 static model_object load_file(const char *path)
 {
-    auto err = std::make_unique<ctn_error>();
+    auto err = new_error();
     return compile(ctn_scene_load(path, err.get()), *err);
 }
 
 static model_object load_text(nb::str text, const char *name)
 {
-    auto err = std::make_unique<ctn_error>();
+    auto err = new_error();
     Py_ssize_t length;
     const char *bytes = PyUnicode_AsUTF8AndSize(text.ptr(), &length);
     if (!bytes) throw nb::python_error();
@@ -118,6 +118,40 @@ static nb::list sensor_names(const model_object &m)
     return all;
 }
 
+static nb::list contact_points(const model_object &m)
+{
+    const nb::object type = nb::module_::import_("catena._types").attr("ContactPoint");
+    nb::list all;
+    ctn_contact_point p;
+    for (int i = 0; ctn_model_contact(m->model, i, &p); i++) {
+        const char *surface = p.surface == CTN_SURFACE_LINKS ? "links" : ctn_model_surface(m->model, p.surface);
+        all.append(type(ctn_model_link(m->model, p.link)->name, numbers(p.point, 3), p.radius, p.friction, p.stiffness, surface ? surface : ""));
+    }
+    return all;
+}
+
+/// What `sample:` of the scene draws for the worlds first .. first + worlds - 1 of `of`.
+static nb::object sample(const model_object &m, int worlds, nb::handle seed, int64_t first, nb::handle of)
+{
+    if (worlds < 0 || first < 0) throw nb::value_error("worlds, first: expected 0 or more");
+    const int64_t all = of.is_none() ? first + worlds : nb::cast<int64_t>(of);
+    if (all < first + worlds) throw nb::value_error("of: expected at least first + worlds");
+    const uint64_t by = seed.is_none() ? ctn_scene_seed(m->scene) : nb::cast<uint64_t>(seed);
+    std::vector<ctn_parameter> list(static_cast<size_t>(ctn_scene_parameters(m->scene, m->model, nullptr)));
+    ctn_scene_parameters(m->scene, m->model, list.data());
+    nb::list parameters;
+    for (const ctn_parameter &p : list) parameters.append(nb::make_tuple(ctn_parameter_name(p.kind), p.index));
+    const size_t n = static_cast<size_t>(worlds);
+    const doubles q = write(nb::none(), "", {n, m->nq}), v = write(nb::none(), "", {n, m->nv}), tau = write(nb::none(), "", {n, m->nv});
+    const doubles values = write(nb::none(), "", {n, list.size()});
+    std::fill_n(tau.data(), tau.size(), 0.0);
+    {
+        nb::gil_scoped_release released;
+        ctn_sample_worlds(m->scene, m->model, by, first, worlds, all, q.data(), v.data(), tau.data(), list.empty() ? nullptr : values.data());
+    }
+    return nb::module_::import_("catena._types").attr("Sample")(q.object(), v.object(), tau.object(), parameters, values.object());
+}
+
 static shape with(shape lead, size_t last)
 {
     lead.push_back(last);
@@ -170,6 +204,12 @@ void bind_model(nb::module_ &m)
         .def_prop_ro("links", links, nb::sig("def links(self) -> list[catena._types.Link]"), "The links, in the order of the file.")
         .def_prop_ro("sensor_names", sensor_names, nb::sig("def sensor_names(self) -> list[tuple[str, str]]"),
                      "What recordings call the numbers of the scene's sensors, in their order, and their units.")
+        .def_prop_ro("contact_points", contact_points, nb::sig("def contact_points(self) -> list[catena._types.ContactPoint]"),
+                     "Where links may touch what is fixed, and, of each link, others: in the order of Batch.contacts.")
+        .def("sample", sample, nb::arg("worlds"), nb::arg("seed") = nb::none(), nb::arg("first") = 0, nb::arg("of") = nb::none(),
+             nb::sig("def sample(self, worlds: int, seed: int | None = None, first: int = 0, of: int | None = None) -> catena._types.Sample"),
+             "What `sample:` of the scene draws for the worlds from number `first` on, of `of` worlds in all (None: to the last one of\n"
+             "these): starts, joint forces, parameters. Without that section the scene's own. `seed`: None: that of the scene.")
         .def_prop_ro("warnings", warnings, nb::sig("def warnings(self) -> list[catena._errors.Finding]"),
                      "What the file has that is allowed but probably not meant.")
         .def("find", [](const model_object &o, const char *name) { return link_of(*o.at, nb::str(name)); }, nb::arg("name"),

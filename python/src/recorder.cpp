@@ -18,7 +18,7 @@ struct recorder_object {
         ctn_record_config cfg = ctn_record_config_default();
         cfg.every = every, cfg.hashes = hashes, cfg.flush_interval = flush_interval;
         cfg.command = command.empty() ? nullptr : command.c_str();
-        auto err = std::make_unique<ctn_error>();
+        auto err = new_error();
         recorder = ctn_recorder_create(path.c_str(), b.model->scene, b.model->model, b.batch, &cfg, err.get());
         if (!recorder) raise(*err);
     }
@@ -36,7 +36,7 @@ static void add(recorder_object &r, nb::handle statistics)
 {
     use alone(r.b.busy, "batch");
     ctn_recorder *const recorder = r.open();
-    auto err = std::make_unique<ctn_error>();
+    auto err = new_error();
     std::vector<ctn_step_stats> own(r.b.worlds);
     if (statistics.is_none()) {
         const ctn_status status = ctn_batch_step(r.b.batch, 0, own.data(), err.get());
@@ -57,19 +57,19 @@ static void add(recorder_object &r, nb::handle statistics)
 static void hash(recorder_object &r)
 {
     use alone(r.b.busy, "batch");
-    auto err = std::make_unique<ctn_error>();
+    auto err = new_error();
     check(ctn_recorder_hash(r.open(), err.get()), *err);
 }
 
 static void flush(recorder_object &r)
 {
-    auto err = std::make_unique<ctn_error>();
+    auto err = new_error();
     check(ctn_recorder_flush(r.open(), err.get()), *err);
 }
 
 static void close(recorder_object &r)
 {
-    auto err = std::make_unique<ctn_error>();
+    auto err = new_error();
     check(ctn_recorder_close(std::exchange(r.recorder, nullptr), err.get()), *err);
 }
 

@@ -24,7 +24,7 @@ struct tapes_object : held {
     {
         config cfg;
         configured(cfg, keys);
-        auto err = std::make_unique<ctn_error>();
+        auto err = new_error();
         tapes = ctn_tapes_create(model->model, &cfg.c, steps, gradients, err.get());
         if (!tapes) raise(*err);
         worlds = static_cast<size_t>(cfg.c.worlds), most = static_cast<size_t>(steps), parameters = cfg.parameters.size();

@@ -64,6 +64,36 @@ class Loading(unittest.TestCase):
         self.assertEqual(catena.load(TWO_LINKS).warnings, [])
 
 
+class Samples(unittest.TestCase):
+    def test_worlds_do_not_depend_on_how_many(self):
+        model = catena.load(SCENES / "chain10-sampled.yaml")
+        all, part = model.sample(20), model.sample(5, first=10)
+        self.assertEqual((all.q.shape, all.parameters, all.values.shape), ((20, 20), [], (20, 0)))
+        self.assertTrue((all.q[10:15] == part.q).all() and (all.v[10:15] == part.v).all())
+        self.assertFalse((model.sample(5, seed=7).q == all.q[:5]).any())
+        self.assertGreater(numpy.ptp(all.q, axis=0).min(), 0.2)
+        for arguments in ({"worlds": -1}, {"worlds": 3, "first": -1}, {"worlds": 3, "of": 2}):
+            with self.assertRaises(ValueError):
+                model.sample(**arguments)
+
+    def test_parameters(self):
+        model = catena.load(SCENES / "chain10-randomised.yaml")
+        sample = model.sample(4)
+        batch = catena.Batch(model, worlds=4, parameters=sample.parameters)
+        batch.set_parameters(sample.values)
+        self.assertGreater(len(sample.parameters), 0)
+        self.assertTrue((batch.parameters == sample.values).all())
+
+
+class Contacts(unittest.TestCase):
+    def test_points(self):
+        model = catena.load(SCENES / "marble.yaml")
+        points = model.contact_points
+        self.assertEqual(len(points), catena.Batch(model).contacts().shape[1])
+        self.assertEqual(points[0].surface, "terrain")
+        self.assertGreater(points[0].stiffness, 0)
+
+
 class Coordinates(unittest.TestCase):
     def test_difference_takes_back_integrate(self):
         model = catena.load(TWO_LINKS)
