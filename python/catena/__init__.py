@@ -66,8 +66,8 @@ __all__ = [
 def load(source: str | os.PathLike[str], name: str | None = None) -> Model:
     """Reads a scene (YAML), a robot (URDF) or a model of MuJoCo (MJCF) and compiles it.
 
-    ``source`` is a path, or the text itself: a ``str`` with a line break in it. ``name`` stands for a text's file in messages, and
-    files that it includes are looked for beside it. Raises SceneError with every problem of the file, FileError.
+    ``source`` is a path, or the text itself: a ``str`` with a line break in it. ``name`` stands for a text's file in messages,
+    and files that it includes are looked for beside it. Raises SceneError with every problem of the file, FileError.
     """
     if isinstance(source, str) and "\n" in source:
         return _load_text(source, "<text>" if name is None else name)

@@ -18,7 +18,7 @@ class Finding(NamedTuple):
 class Error(Exception):
     """What the library refuses.
 
-    ``status`` names its kind ("bad scene", "bad configuration", ...), ``findings`` lists the problems of a file, up to 20 of them;
+    ``status`` names its kind ("bad scene", "bad configuration", ...), ``findings`` lists the problems of a file, up to 20;
     ``file``, ``line``, ``column`` and ``key`` are those of the first one: "", 0, 0 and "" where there is no place.
     """
 

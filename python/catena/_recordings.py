@@ -19,11 +19,19 @@ Array = numpy.typing.NDArray[numpy.float64]
 class Recording:
     """States of worlds over time.
 
-    ``time`` [records] (s), ``q`` [records, worlds, nq], ``v`` [records, worlds, nv], and ``rest``: all else that a file has, by the
-    names of docs/recording.md, [records, worlds, ..]. ``names`` are of the columns of q and v; ``attributes`` those of the file.
+    ``time`` [records] (s), ``q`` [records, worlds, nq], ``v`` [records, worlds, nv], and ``rest``: all else that a file has, by
+    the names of docs/recording.md, [records, worlds, ..]. ``names`` are of the columns of q and v; ``attributes`` those of the file.
     """
 
-    def __init__(self, time: Array, q: Array, v: Array, names: tuple[list[str], list[str]], rest: dict[str, Any], attributes: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        time: Array,
+        q: Array,
+        v: Array,
+        names: tuple[list[str], list[str]],
+        rest: dict[str, Any],
+        attributes: dict[str, Any],
+    ) -> None:
         self.time, self.q, self.v, self.names, self.rest, self.attributes = time, q, v, names, rest, attributes
 
     def to_pandas(self, world: int = 0) -> pandas.DataFrame:
@@ -72,7 +80,9 @@ def _read_csv(path: str | os.PathLike[str]) -> Recording:
         for line in file:
             if not line.startswith("#"):
                 lines.append(line)
-            elif line.startswith("# ") and ": " in line and not line.startswith(("# | ", "# link", "# file", "# mesh", "# units")):
+            elif (
+                line.startswith("# ") and ": " in line and not line.startswith(("# | ", "# link", "# file", "# mesh", "# units"))
+            ):
                 key, value = line[2:].rstrip("\n").split(": ", 1)
                 attributes.setdefault(key, value)
     if lines and not lines[-1].endswith("\n"):
@@ -101,12 +111,21 @@ def record(batch: Any, steps: int, every: int = 1, control: Any = None) -> Recor
     q, v = numpy.empty((len(parts), batch.worlds, batch.model.nq)), numpy.empty((len(parts), batch.worlds, batch.model.nv))
     statistics = []
     for k, part in enumerate(parts):
-        statistics.append(batch.run(part, control=control, statistics=True) if control and part else batch.step(part, statistics=True))
+        statistics.append(
+            batch.run(part, control=control, statistics=True) if control and part else batch.step(part, statistics=True)
+        )
         batch.state(q[k], v[k])
         time[k] = batch.time[0]
     links = batch.model.links
     names = tuple(
-        [link.name if s.stop - s.start == 1 else f"{link.name}.{i}" for link in links for s in [getattr(link, part)] for i in range(s.stop - s.start)]
+        [
+            link.name if s.stop - s.start == 1 else f"{link.name}.{i}"
+            for link in links
+            for s in [getattr(link, part)]
+            for i in range(s.stop - s.start)
+        ]
         for part in "qv"
     )
-    return Recording(time, q, v, names, {"statistics": numpy.stack(statistics)}, {"scene": batch.model.name, "worlds": batch.worlds})
+    return Recording(
+        time, q, v, names, {"statistics": numpy.stack(statistics)}, {"scene": batch.model.name, "worlds": batch.worlds}
+    )

@@ -4,7 +4,8 @@
 #include <cstdint>
 #include <cstring>
 
-namespace binding {
+namespace binding
+{
 
 std::string text_of(const shape &s, bool leading)
 {
@@ -20,10 +21,7 @@ size_t product(const shape &s)
     return p;
 }
 
-nb::object numpy(const char *name)
-{
-    return nb::module_::import_("numpy").attr(name);
-}
+nb::object numpy(const char *name) { return nb::module_::import_("numpy").attr(name); }
 
 nb::tuple tuple_of(const shape &s)
 {

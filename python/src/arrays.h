@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-namespace binding {
+namespace binding
+{
 
 namespace nb = nanobind;
 
@@ -27,7 +28,7 @@ size_t product(const shape &s);
 /// C-contiguous doubles of an object of Python that stand while this does. Made and destroyed with the GIL.
 class doubles
 {
-public:
+  public:
     doubles() = default;  // none: data() is NULL
     doubles(const doubles &) = delete;
     doubles &operator=(const doubles &) = delete;
@@ -45,7 +46,7 @@ public:
     /// An array that is written as it is: TypeError unless it is C-contiguous, writable float64.
     static doubles writable(nb::handle to, const char *name);
 
-private:
+  private:
     bool take(nb::handle from, int flags);
     Py_buffer view = {};
     bool taken = false;

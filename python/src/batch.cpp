@@ -2,7 +2,8 @@
 #include "batch.h"
 #include "records.h"
 
-namespace binding {
+namespace binding
+{
 
 batch_object::batch_object(const model_object &m, nb::kwargs keys) : model(m.at)
 {
@@ -79,7 +80,8 @@ nb::object stepping(batch_object &b, bool statistics, const std::function<ctn_st
 
 static nb::object step(batch_object &b, int steps, bool statistics)
 {
-    return stepping(b, statistics, [&](ctn_step_stats *stats, ctn_error *err) { return ctn_batch_step(b.batch, steps, stats, err); });
+    return stepping(b, statistics,
+                    [&](ctn_step_stats *stats, ctn_error *err) { return ctn_batch_step(b.batch, steps, stats, err); });
 }
 
 static nb::tuple state(batch_object &b, nb::handle q, nb::handle v)
@@ -150,19 +152,25 @@ void bind_batch(nb::module_ &m)
     nb::class_<batch_object> batch(
         m, "Batch",
         "Worlds of one model, stepped side by side by one method. They begin at the scene's initial state, at time 0.\n\n"
-        "Keys are the members of ctn_batch_config, with the words of scenes; what is not given is as `integrator:` of the scene says.\n"
+        "Keys are the members of ctn_batch_config, with the words of scenes; what is not given is as `integrator:` of the scene "
+        "says.\n"
         "`parameters`: what worlds have of their own, pairs of a kind and an index or link, [(\"mass_scale\", \"arm\"), ...].\n"
-        "`motor_targets`: worlds are told targets of their own, by set_targets. `frozen_raises`: a world that cannot go on raises\n"
-        "FrozenError, after all others have made their steps; without, only statistics tell. `interruptible`: Ctrl-C ends a call,\n"
+        "`motor_targets`: worlds are told targets of their own, by set_targets. `frozen_raises`: a world that cannot go on "
+        "raises\n"
+        "FrozenError, after all others have made their steps; without, only statistics tell. `interruptible`: Ctrl-C ends a "
+        "call,\n"
         "for which states are kept twice. Calls let other threads of Python run; a batch takes one call at a time.");
     batch
         .def(nb::init<const model_object &, nb::kwargs>(), nb::arg("model"), nb::arg("keys"),
              nb::sig("def __init__(self, model: Model, *, " CONFIG_KEYS ", dense: bool = False, motor_targets: bool = False, "
                      "frozen_raises: bool = True, interruptible: bool = True) -> None"))
-        .def_prop_ro("model", [](const batch_object &b) { return model_object{b.model}; }, "The model that it was made of.")
-        .def_prop_ro("worlds", [](const batch_object &b) { return b.worlds; }, "How many worlds there are.")
-        .def_prop_ro("config", [](const batch_object &b) { return chosen(*ctn_batch_configuration(b.batch)); },
-                     "The configuration in use: engine, parallel and lanes as chosen.")
+        .def_prop_ro(
+            "model", [](const batch_object &b) { return model_object{b.model}; }, "The model that it was made of.")
+        .def_prop_ro(
+            "worlds", [](const batch_object &b) { return b.worlds; }, "How many worlds there are.")
+        .def_prop_ro(
+            "config", [](const batch_object &b) { return chosen(*ctn_batch_configuration(b.batch)); },
+            "The configuration in use: engine, parallel and lanes as chosen.")
         .def_prop_ro("q", q_of, nb::sig("def q(self) -> " ARRAY),
                      "Coordinates [worlds, nq] now (rad, m; balls: quaternion w x y z): a copy, as lanes keep them otherwise.")
         .def_prop_ro("v", v_of, nb::sig("def v(self) -> " ARRAY), "Velocities [worlds, nv] now (rad/s, m/s): a copy.")
@@ -172,15 +180,17 @@ void bind_batch(nb::module_ &m)
              "Coordinates [worlds, nq] and velocities [worlds, nv] now, into arrays of the caller's where these are given.")
         .def("set_state", set_state, nb::arg("q"), nb::arg("v") = nb::none(), nb::arg("time") = 0.0,
              nb::sig("def set_state(self, q: " LIKE ", v: " LIKE " | None = None, time: float = 0.0) -> None"),
-             "Starts all worlds anew from q [worlds, nq] or [nq], v likewise (None: at rest), at `time` (s). Frozen ones run again.")
-        .def("step", step, nb::arg("steps") = 1, nb::arg("statistics") = false,
-             nb::sig("def step(self, steps: int = 1, statistics: bool = False) -> " RECORDS " | None"),
-             "Advances every world by `steps` steps of dt. With `statistics`: what happened, [worlds] of statistics_dtype, whose\n"
-             "fields are those of ctn_step_stats.")
+             "Starts all worlds anew from q [worlds, nq] or [nq], v likewise (None: at rest), at `time` (s). Frozen ones run "
+             "again.")
+        .def(
+            "step", step, nb::arg("steps") = 1, nb::arg("statistics") = false,
+            nb::sig("def step(self, steps: int = 1, statistics: bool = False) -> " RECORDS " | None"),
+            "Advances every world by `steps` steps of dt. With `statistics`: what happened, [worlds] of statistics_dtype, whose\n"
+            "fields are those of ctn_step_stats.")
         .def("__repr__", [](const batch_object &b) {
             const ctn_batch_config &c = *ctn_batch_configuration(b.batch);
-            return "<catena.Batch of " + std::to_string(b.worlds) + " x '" + ctn_model_name(b.model->model) + "': " +
-                   ctn_method_name(c.method) + ", " + c.engine + ">";
+            return "<catena.Batch of " + std::to_string(b.worlds) + " x '" + ctn_model_name(b.model->model) +
+                   "': " + ctn_method_name(c.method) + ", " + c.engine + ">";
         });
     bind_run(batch);
     bind_told(batch);

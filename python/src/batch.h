@@ -6,14 +6,15 @@
 
 #include <functional>
 
-namespace binding {
+namespace binding
+{
 
 struct batch_object {
     std::shared_ptr<compiled> model;
     ctn_batch *batch = nullptr;
     size_t worlds = 0;
-    volatile int stop = 0;       // what steps look at: Ctrl-C, and callbacks that raise
-    bool busy = false;           // a call is using it, maybe without the GIL
+    volatile int stop = 0;  // what steps look at: Ctrl-C, and callbacks that raise
+    bool busy = false;      // a call is using it, maybe without the GIL
     bool frozen_raises = true;
     std::vector<double> values;  // [worlds][parameters], as told last
     size_t parameters = 0;       // of the caller's list; targets of motors come after them, where these were asked for
@@ -27,8 +28,8 @@ struct batch_object {
 /// The dtype of statistics, and their fields as C has them.
 nb::object statistics_dtype();
 
-/// Makes steps or what `call` does, without the GIL; what it returns is raised, CTN_FROZEN if the batch says so. Returns statistics
-/// [worlds], or None.
+/// Makes steps or what `call` does, without the GIL; what it returns is raised, CTN_FROZEN if the batch says so. Returns
+/// statistics [worlds], or None.
 nb::object stepping(batch_object &b, bool statistics, const std::function<ctn_status(ctn_step_stats *, ctn_error *)> &call);
 
 /// An input [width], for all worlds, or [worlds][width].

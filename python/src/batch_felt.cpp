@@ -2,7 +2,8 @@
 #include "batch.h"
 #include "records.h"
 
-namespace binding {
+namespace binding
+{
 
 static nb::object sensors(batch_object &b, nb::handle out)
 {
@@ -73,7 +74,8 @@ void bind_felt(nb::class_<batch_object> &batch)
         .def("sensors", sensors, nb::arg("out") = nb::none(), nb::sig("def sensors(self" OUT),
              "What the scene's sensors say now, with noise and delay: [worlds, numbers], in the order of Model.sensor_names.")
         .def("contacts", contacts, nb::sig("def contacts(self) -> " RECORDS),
-             "What contact points feel at the end of the last step, [worlds, contacts]: position (m), force (N), depth (m; below 0: how\n"
+             "What contact points feel at the end of the last step, [worlds, contacts]: position (m), force (N), depth (m; below "
+             "0: how\n"
              "far off), touch (0 apart, 1 sticks, 2 slides), torque (N m); world axes.")
         .def("touches", touches, nb::arg("world") = 0, nb::sig("def touches(self, world: int = 0) -> " RECORDS),
              "Where links of a world touch each other: [places] with the fields of ctn_link_touch.")

@@ -4,7 +4,8 @@
 
 #include <cstring>
 
-namespace binding {
+namespace binding
+{
 
 /// A function of Python that is asked for joint forces, by the threads of a batch.
 struct asked {
@@ -14,7 +15,8 @@ struct asked {
     std::exception_ptr thrown;  // the first one: the call ends early, and the worlds are where they were
 };
 
-static void ask(asked &a, int first, int count, const double *time, const double *sensors, const double *q, const double *v, double *tau)
+static void ask(asked &a, int first, int count, const double *time, const double *sensors, const double *q, const double *v,
+                double *tau)
 {
     const nb::gil_scoped_acquire held;
     const size_t n = static_cast<size_t>(count), nv = a.b.model->nv;
@@ -23,7 +25,8 @@ static void ask(asked &a, int first, int count, const double *time, const double
     try {
         // copies, which a program may keep
         const nb::object t = copy(time, {n}), at_q = copy(q, {n, a.b.model->nq}), at_v = copy(v, {n, nv});
-        const nb::object told = sensors ? a.control(first, t, at_q, at_v, copy(sensors, {n, a.numbers})) : a.control(first, t, at_q, at_v);
+        const nb::object told =
+            sensors ? a.control(first, t, at_q, at_v, copy(sensors, {n, a.numbers})) : a.control(first, t, at_q, at_v);
         const doubles forces = read_exactly(told, "control's forces", {n, nv}, true);
         if (forces.data()) std::copy(forces.data(), forces.data() + n * nv, tau);
     } catch (...) {
@@ -37,13 +40,14 @@ static void ask_blind(void *context, int first, int count, const double *time, c
     ask(*static_cast<asked *>(context), first, count, time, nullptr, q, v, tau);
 }
 
-static void ask_sensed(void *context, int first, int count, const double *time, const double *sensors, const double *q, const double *v,
-                       double *tau)
+static void ask_sensed(void *context, int first, int count, const double *time, const double *sensors, const double *q,
+                       const double *v, double *tau)
 {
     ask(*static_cast<asked *>(context), first, count, time, sensors, q, v, tau);
 }
 
-static nb::object run(batch_object &b, int steps, nb::handle control, nb::handle force, nb::handle horizon, bool sensed, bool statistics)
+static nb::object run(batch_object &b, int steps, nb::handle control, nb::handle force, nb::handle horizon, bool sensed,
+                      bool statistics)
 {
     if (steps < 0) throw nb::value_error("steps: expected 0 or more");
     ctn_run r = {};
@@ -55,7 +59,8 @@ static nb::object run(batch_object &b, int steps, nb::handle control, nb::handle
         const doubles h = read_exactly(horizon, "horizon", {b.worlds});
         for (size_t w = 0; w < b.worlds; w++) {
             const double n = h.data()[w];
-            if (!(n >= 0 && n <= steps && n == static_cast<int>(n))) throw nb::value_error("horizon: expected whole numbers, 0 to steps");
+            if (!(n >= 0 && n <= steps && n == static_cast<int>(n)))
+                throw nb::value_error("horizon: expected whole numbers, 0 to steps");
             horizons.push_back(static_cast<int>(n));
         }
         r.horizon = horizons.data();
@@ -69,7 +74,8 @@ static nb::object run(batch_object &b, int steps, nb::handle control, nb::handle
         else r.control = ask_blind;
     } else if (sensed) throw nb::value_error("sensed: is of a control");
     try {
-        return stepping(b, statistics, [&](ctn_step_stats *stats, ctn_error *err) { return ctn_batch_run(b.batch, &r, stats, err); });
+        return stepping(b, statistics,
+                        [&](ctn_step_stats *stats, ctn_error *err) { return ctn_batch_run(b.batch, &r, stats, err); });
     } catch (...) {
         if (a.thrown) std::rethrow_exception(a.thrown);
         throw;
@@ -129,27 +135,34 @@ void bind_run(nb::class_<batch_object> &batch)
     batch
         .def("run", run, nb::arg("steps"), nb::arg("control") = nb::none(), nb::arg("force") = nb::none(),
              nb::arg("horizon") = nb::none(), nb::arg("sensed") = false, nb::arg("statistics") = false,
-             nb::sig("def run(self, steps: int, control: collections.abc.Callable[..., " LIKE " | None] | None = None, force: " LIKE
-                     " | None = None, horizon: " LIKE " | None = None, sensed: bool = False, statistics: bool = False) -> " RECORDS
-                     " | None"),
+             nb::sig("def run(self, steps: int, control: collections.abc.Callable[..., " LIKE
+                     " | None] | None = None, force: " LIKE " | None = None, horizon: " LIKE
+                     " | None = None, sensed: bool = False, statistics: bool = False) -> " RECORDS " | None"),
              "Steps with joint forces of their own (N m, N): of a table `force` [worlds, steps, nv], or of\n"
-             "`control(first, time, q, v)`, asked before every step of some worlds at a time, from number `first` on: time [count] (s),\n"
-             "q [count, nq], v [count, nv], copies; it gives forces [count, nv], or None for none. `sensed`: it hears what sensors say,\n"
-             "too, [count, numbers]. Threads of the batch ask at the same time, as far as Python's lock lets them. If it raises, the\n"
+             "`control(first, time, q, v)`, asked before every step of some worlds at a time, from number `first` on: time "
+             "[count] (s),\n"
+             "q [count, nq], v [count, nv], copies; it gives forces [count, nv], or None for none. `sensed`: it hears what "
+             "sensors say,\n"
+             "too, [count, numbers]. Threads of the batch ask at the same time, as far as Python's lock lets them. If it raises, "
+             "the\n"
              "worlds are where they were before the call. `horizon` [worlds]: steps of each world instead of `steps`.")
         .def("dense", dense, nb::arg("fraction"),
              nb::sig("def dense(self, fraction: float) -> tuple[" ARRAY ", " ARRAY ", " ARRAY "]"),
-             "q [worlds, nq], v [worlds, nv] and time [worlds] within the last part of a step, 0 its start, 1 its end. The batch was\n"
+             "q [worlds, nq], v [worlds, nv] and time [worlds] within the last part of a step, 0 its start, 1 its end. The batch "
+             "was\n"
              "made with dense=True.")
         .def("save", save, "All that the future depends on besides model, configuration, forces and wrenches.")
         .def("restore", restore, nb::arg("block"), "Goes on from what save() of such a batch gave, with the same bits.")
         .def("hashes", hashes, nb::sig("def hashes(self) -> numpy.typing.NDArray[numpy.uint64]"),
              "A hash of each world's state [worlds]: equal where all bits are.")
-        .def_prop_ro("fallbacks", [](const batch_object &b) { return ctn_batch_fallbacks(b.batch); },
-                     "Steps that needed fewer stages or had to be halved, since the batch was made.")
-        .def_prop_ro("occupancy", [](const batch_object &b) { return ctn_batch_occupancy(b.batch); },
-                     "How much of the work of the last call was of use, 0 to 1; NaN: not measured.")
-        .def_prop_ro("bytes", [](const batch_object &b) { return ctn_batch_bytes(b.batch); }, "Memory of the worlds.");
+        .def_prop_ro(
+            "fallbacks", [](const batch_object &b) { return ctn_batch_fallbacks(b.batch); },
+            "Steps that needed fewer stages or had to be halved, since the batch was made.")
+        .def_prop_ro(
+            "occupancy", [](const batch_object &b) { return ctn_batch_occupancy(b.batch); },
+            "How much of the work of the last call was of use, 0 to 1; NaN: not measured.")
+        .def_prop_ro(
+            "bytes", [](const batch_object &b) { return ctn_batch_bytes(b.batch); }, "Memory of the worlds.");
 }
 
 }  // namespace binding

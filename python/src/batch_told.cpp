@@ -1,7 +1,8 @@
 /// catena.Batch: what worlds are told: parameters, targets of motors, forces, wrenches, parameters of controllers.
 #include "batch.h"
 
-namespace binding {
+namespace binding
+{
 
 /// Tells the library all values; the ones before come back where it refuses them.
 static void tell(batch_object &b, std::vector<double> &values)
@@ -38,7 +39,8 @@ static void set_parameters(batch_object &b, nb::handle values)
 {
     use alone(b.busy, "batch");
     const doubles from = read_exactly(values, "values", {b.worlds, b.parameters});
-    if (!b.parameters) throw nb::value_error("this batch has no parameters: name them where it is made, parameters=[(kind, link), ...]");
+    if (!b.parameters)
+        throw nb::value_error("this batch has no parameters: name them where it is made, parameters=[(kind, link), ...]");
     set_columns(b, from, 0, b.parameters);
 }
 
@@ -82,7 +84,8 @@ static void read3(nb::handle from, const char *name, double *to)
     if (a.data()) std::copy(a.data(), a.data() + 3, to);
 }
 
-static void set_wrench(batch_object &b, nb::handle link, nb::handle force, nb::handle torque, nb::handle point, bool link_axes, int world)
+static void set_wrench(batch_object &b, nb::handle link, nb::handle force, nb::handle torque, nb::handle point, bool link_axes,
+                       int world)
 {
     use alone(b.busy, "batch");
     ctn_wrench w = {};
@@ -111,24 +114,28 @@ static void number_worlds(batch_object &b, uint64_t seed, int64_t first)
 void bind_told(nb::class_<batch_object> &batch)
 {
     batch
-        .def_prop_ro("parameters", parameters, nb::sig("def parameters(self) -> " ARRAY),
-                     "What worlds have of their own [worlds, parameters], in the order of the list; at first the model's. A copy.")
+        .def_prop_ro(
+            "parameters", parameters, nb::sig("def parameters(self) -> " ARRAY),
+            "What worlds have of their own [worlds, parameters], in the order of the list; at first the model's. A copy.")
         .def("set_parameters", set_parameters, nb::arg("values"), nb::sig("def set_parameters(self, values: " LIKE ") -> None"),
              "Parameters of each world from now on, [worlds, parameters].")
         .def_prop_ro("targets", targets, nb::sig("def targets(self) -> " ARRAY),
                      "What motors are told now [worlds, ntarget], by set_targets, a controller or the scene. A copy.")
         .def("set_targets", set_targets, nb::arg("u"), nb::sig("def set_targets(self, u: " LIKE ") -> None"),
-             "What motors are told from now on, u [worlds, ntarget] or [ntarget], in the order of Model.targets. The batch was made\n"
+             "What motors are told from now on, u [worlds, ntarget] or [ntarget], in the order of Model.targets. The batch was "
+             "made\n"
              "with motor_targets=True.")
         .def("set_force", set_force, nb::arg("tau").none(), nb::sig("def set_force(self, tau: " LIKE " | None) -> None"),
              "Joint forces [worlds, nv] or [nv] (N m, N) from now on; None: none.")
         .def("set_wrench", set_wrench, nb::arg("link"), nb::arg("force") = nb::none(), nb::arg("torque") = nb::none(),
              nb::arg("point") = nb::none(), nb::arg("link_axes") = false, nb::arg("world") = -1,
-             nb::sig("def set_wrench(self, link: int | str, force: " LIKE " | None = None, torque: " LIKE " | None = None, point: " LIKE
-                     " | None = None, link_axes: bool = False, world: int = -1) -> None"),
-             "What acts on a link of a world (-1: of all) from now on, instead of what did: force [3] (N) at point [3] (m, link axes)\n"
+             nb::sig("def set_wrench(self, link: int | str, force: " LIKE " | None = None, torque: " LIKE
+                     " | None = None, point: " LIKE " | None = None, link_axes: bool = False, world: int = -1) -> None"),
+             "What acts on a link of a world (-1: of all) from now on, instead of what did: force [3] (N) at point [3] (m, link "
+             "axes)\n"
              "and torque [3] (N m), in world axes, or in those of the link. Neither: nothing.")
-        .def("set_controller", set_controller, nb::arg("parameters"), nb::sig("def set_controller(self, parameters: " LIKE ") -> None"),
+        .def("set_controller", set_controller, nb::arg("parameters"),
+             nb::sig("def set_controller(self, parameters: " LIKE ") -> None"),
              "Parameters [worlds, count] or [count] of the scene's controller.")
         .def("number_worlds", number_worlds, nb::arg("seed"), nb::arg("first") = 0,
              "What noise of sensors is drawn by: a seed, and the number of the first world.");

@@ -1,6 +1,7 @@
 #include "config.h"
 
-namespace binding {
+namespace binding
+{
 
 /// Takes `key` out of `keys`; an invalid object: it is not there, or None.
 static nb::object take(nb::kwargs &keys, const char *key)
@@ -18,7 +19,8 @@ template <class T> static void set(nb::kwargs &keys, const char *key, T &to, con
     throw nb::type_error((std::string(key) + ": expected " + expected).c_str());
 }
 
-template <class T> static void word(nb::kwargs &keys, const char *key, T &to, ctn_status (*from_name)(const char *, T *, ctn_error *))
+template <class T>
+static void word(nb::kwargs &keys, const char *key, T &to, ctn_status (*from_name)(const char *, T *, ctn_error *))
 {
     std::string name;
     set(keys, key, name, "a name");
@@ -33,7 +35,8 @@ static ctn_parameter parameter_of(const compiled &model, nb::handle entry)
     std::string name;
     if (nb::isinstance<nb::sequence>(entry) && !nb::isinstance<nb::str>(entry) && nb::len(entry) == 2)
         kind = entry[0], index = entry[1];
-    if (!kind.is_valid() || !nb::try_cast(kind, name)) throw nb::type_error("parameters: expected pairs of a kind and an index or a link");
+    if (!kind.is_valid() || !nb::try_cast(kind, name))
+        throw nb::type_error("parameters: expected pairs of a kind and an index or a link");
     std::string known;
     for (int k = 0; const char *n = ctn_parameter_name(static_cast<ctn_parameter_kind>(k)); k++) {
         known += (k ? ", " : "") + std::string(n);
@@ -82,7 +85,8 @@ bool truth_of(nb::kwargs &keys, const char *key, bool otherwise)
 
 void nothing_else(const nb::kwargs &keys)
 {
-    for (auto [key, value] : keys) throw nb::type_error(("unknown keyword argument '" + nb::cast<std::string>(key) + "'").c_str());
+    for (auto [key, value] : keys)
+        throw nb::type_error(("unknown keyword argument '" + nb::cast<std::string>(key) + "'").c_str());
 }
 
 nb::dict chosen(const ctn_batch_config &c)

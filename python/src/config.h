@@ -4,7 +4,8 @@
 
 #include "model.h"
 
-namespace binding {
+namespace binding
+{
 
 /// A configuration, with what it points to. It must stay where it is while an object is made of it.
 struct config {
@@ -28,9 +29,9 @@ nb::dict chosen(const ctn_batch_config &c);
 
 /// Keys of `configure` in signatures.
 #define CONFIG_KEYS                                                                                                              \
-    "worlds: int = 1, dt: float = ..., method: str = ..., order: int = ..., stages: int = ..., rho: float = ..., "                \
+    "worlds: int = 1, dt: float = ..., method: str = ..., order: int = ..., stages: int = ..., rho: float = ..., "               \
     "solver: str = ..., tolerance: float = ..., max_iterations: int = ..., max_halvings: int = ..., adaptive: bool = ..., "      \
-    "error_tolerance: float = ..., threads: int = ..., schedule: str = ..., parallel: str = ..., lanes: int = ..., "              \
+    "error_tolerance: float = ..., threads: int = ..., schedule: str = ..., parallel: str = ..., lanes: int = ..., "             \
     "engine: str = ..., parameters: collections.abc.Sequence[tuple[str, int | str]] = ()"
 
 }  // namespace binding

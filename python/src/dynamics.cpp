@@ -4,12 +4,13 @@
 
 #include <functional>
 
-namespace binding {
+namespace binding
+{
 
 /// A work space of the model, taken out for one call.
 class workspace
 {
-public:
+  public:
     explicit workspace(const model_object &m, double time = 0) : home(*m.at)
     {
         if (home.idle.empty()) {
@@ -25,7 +26,7 @@ public:
     workspace(const workspace &) = delete;
     operator ctn_dynamics *() const { return dyn; }
 
-private:
+  private:
     compiled &home;
     ctn_dynamics *dyn;
 };
@@ -39,7 +40,7 @@ static shape operator+(shape a, const shape &b)
 /// States that a call is about: inputs with the same leading sizes, whatever these are.
 class states
 {
-public:
+  public:
     explicit states(const model_object &model) : m(model) {}
 
     const double *in(nb::handle from, const char *name, const shape &tail, bool optional = false)
@@ -50,7 +51,8 @@ public:
         const shape sizes = leading(a, tail);
         if (!known) lead = sizes, known = true;
         else if (sizes != lead)
-            throw nb::value_error((std::string(name) + ": expected shape " + text_of(lead + tail) + ", found " + text_of(a.sizes())).c_str());
+            throw nb::value_error(
+                (std::string(name) + ": expected shape " + text_of(lead + tail) + ", found " + text_of(a.sizes())).c_str());
         return a.data();
     }
     const double *q(nb::handle from) { return in(from, "q", {m->nq}); }
@@ -65,7 +67,7 @@ public:
     int count() const { return count_of(lead); }
     const shape &sizes() const { return lead; }
 
-private:
+  private:
     const model_object &m;
     std::vector<std::unique_ptr<doubles>> inputs;
     shape lead;
@@ -132,8 +134,10 @@ static nb::tuple rnea_derivatives(const model_object &m, OBJ q, OBJ v, OBJ a)
     states s(m);
     const double *at_q = s.q(q), *at_v = s.v(v), *at_a = s.v(a, "a");
     const shape square = {m->nv, m->nv};
-    const doubles by_q = s.out(nb::none(), "", square), by_v = s.out(nb::none(), "", square), by_a = s.out(nb::none(), "", square);
-    call(m, 0, [&](ctn_dynamics *d) { ctn_rnea_derivatives(d, s.count(), at_q, at_v, at_a, by_q.data(), by_v.data(), by_a.data()); });
+    const doubles by_q = s.out(nb::none(), "", square), by_v = s.out(nb::none(), "", square),
+                  by_a = s.out(nb::none(), "", square);
+    call(m, 0,
+         [&](ctn_dynamics *d) { ctn_rnea_derivatives(d, s.count(), at_q, at_v, at_a, by_q.data(), by_v.data(), by_a.data()); });
     return nb::make_tuple(by_q.object(), by_v.object(), by_a.object());
 }
 
@@ -142,8 +146,10 @@ static nb::tuple aba_derivatives(const model_object &m, OBJ q, OBJ v, OBJ tau, d
     states s(m);
     const double *at_q = s.q(q), *at_v = s.v(v), *under = s.v(tau, "tau", true);
     const shape square = {m->nv, m->nv};
-    const doubles by_q = s.out(nb::none(), "", square), by_v = s.out(nb::none(), "", square), by_tau = s.out(nb::none(), "", square);
-    call(m, time, [&](ctn_dynamics *d) { ctn_aba_derivatives(d, s.count(), at_q, at_v, under, by_q.data(), by_v.data(), by_tau.data()); });
+    const doubles by_q = s.out(nb::none(), "", square), by_v = s.out(nb::none(), "", square),
+                  by_tau = s.out(nb::none(), "", square);
+    call(m, time,
+         [&](ctn_dynamics *d) { ctn_aba_derivatives(d, s.count(), at_q, at_v, under, by_q.data(), by_v.data(), by_tau.data()); });
     return nb::make_tuple(by_q.object(), by_v.object(), by_tau.object());
 }
 
@@ -253,7 +259,9 @@ static nb::tuple motor_derivatives(const model_object &m, OBJ q, OBJ v, OBJ u, d
     const double *at_q = s.q(q), *at_v = s.v(v), *told = s.in(u, "u", {m->ntarget}, true);
     const doubles by_q = s.out(nb::none(), "", {m->nv, m->nv}), by_v = s.out(nb::none(), "", {m->nv, m->nv});
     const doubles by_u = s.out(nb::none(), "", {m->nv, m->ntarget});
-    call(m, time, [&](ctn_dynamics *d) { ctn_motor_map_derivatives(d, s.count(), at_q, at_v, told, by_q.data(), by_v.data(), by_u.data()); });
+    call(m, time, [&](ctn_dynamics *d) {
+        ctn_motor_map_derivatives(d, s.count(), at_q, at_v, told, by_q.data(), by_v.data(), by_u.data());
+    });
     return nb::make_tuple(by_q.object(), by_v.object(), by_u.object());
 }
 
@@ -280,7 +288,8 @@ nb::object totals_dtype()
 {
     using t = ctn_totals;
     fields f(sizeof(t));
-    FIELD(f, t, kinetic), FIELD(f, t, potential), FIELD(f, t, spring), FIELD(f, t, momentum_linear), FIELD(f, t, momentum_angular);
+    FIELD(f, t, kinetic), FIELD(f, t, potential), FIELD(f, t, spring), FIELD(f, t, momentum_linear),
+        FIELD(f, t, momentum_angular);
     FIELD(f, t, com), FIELD(f, t, mass);
     return f.dtype();
 }
@@ -298,18 +307,21 @@ void bind_dynamics(nb::class_<model_object> &model)
     model
         .def("rnea", rnea, q, v, a, out, nb::sig("def rnea(self, " QV ", a: " LIKE OUT),
              "Inverse dynamics [..., nv] (N m, N): H(q) a + c(q, v), armature in H, without passive forces. v, a [..., nv].")
-        .def("aba", aba, q, v, tau, time, out, nb::sig("def aba(self, " QV ", tau: " LIKE " | None = None, time: float = 0.0" OUT),
+        .def("aba", aba, q, v, tau, time, out,
+             nb::sig("def aba(self, " QV ", tau: " LIKE " | None = None, time: float = 0.0" OUT),
              "Forward dynamics [..., nv] (rad/s^2, m/s^2): solves H a = tau + passive - c. `time` (s): of targets that move.")
-        .def("bias", bias, q, v, out, nb::sig("def bias(self, " QV OUT), "c(q, v) [..., nv]: Coriolis, centrifugal and gravity terms.")
+        .def("bias", bias, q, v, out, nb::sig("def bias(self, " QV OUT),
+             "c(q, v) [..., nv]: Coriolis, centrifugal and gravity terms.")
         .def("passive", passive, q, v, time, out, nb::sig("def passive(self, " QV ", time: float = 0.0" OUT),
              "Passive forces [..., nv] (N m, N): dampers, springs, limits, motors, and the scene's springs and forces on links.")
-        .def("crba", crba, q, out, nb::sig("def crba(self, q: " LIKE OUT), "Joint-space inertia H(q) [..., nv, nv], armature included.")
+        .def("crba", crba, q, out, nb::sig("def crba(self, q: " LIKE OUT),
+             "Joint-space inertia H(q) [..., nv, nv], armature included.")
         .def("rnea_derivatives", rnea_derivatives, q, v, a,
              nb::sig("def rnea_derivatives(self, " QV ", a: " LIKE ") -> tuple[" ARRAY ", " ARRAY ", " ARRAY "]"),
              "Of rnea by q (tangent coordinates, as v), v and a: three [..., nv, nv], row i that of force i.")
         .def("aba_derivatives", aba_derivatives, q, v, tau, time,
-             nb::sig("def aba_derivatives(self, " QV ", tau: " LIKE " | None = None, time: float = 0.0) -> tuple[" ARRAY ", " ARRAY
-                     ", " ARRAY "]"),
+             nb::sig("def aba_derivatives(self, " QV ", tau: " LIKE " | None = None, time: float = 0.0) -> tuple[" ARRAY
+                     ", " ARRAY ", " ARRAY "]"),
              "Of aba by q (tangent coordinates, as v), v and tau: three [..., nv, nv], row i that of acceleration i.")
         .def("kinematics", kinematics, q, nb::sig("def kinematics(self, q: " LIKE ") -> tuple[" ARRAY ", " ARRAY "]"),
              "Frames of all links in the world: rotations [..., nlink, 3, 3] and origins [..., nlink, 3] (m).")
@@ -329,19 +341,21 @@ void bind_dynamics(nb::class_<model_object> &model)
              "The rate [..., 6] of the centroidal momentum while joints accelerate by a: N m, N.")
         .def("com_jacobian", com_jacobian, q, out, nb::sig("def com_jacobian(self, q: " LIKE OUT),
              "J [..., 3, nv] of the centre of mass of all links: its velocity (m/s) is J v.")
-        .def("com_jacobian_rate", com_jacobian_rate, q, v, out, nb::sig("def com_jacobian_rate(self, " QV OUT), "dJ/dt [..., 3, nv] of it.")
+        .def("com_jacobian_rate", com_jacobian_rate, q, v, out, nb::sig("def com_jacobian_rate(self, " QV OUT),
+             "dJ/dt [..., 3, nv] of it.")
         .def("motor_forces", motor_forces, q, v, u, time, out,
              nb::sig("def motor_forces(self, " QV ", u: " LIKE " | None = None, time: float = 0.0" OUT),
              "What motors that are told u [..., ntarget] (None: the scene's) give along the joints, [..., nv] (N m, N).")
         .def("motor_derivatives", motor_derivatives, q, v, u, time,
-             nb::sig("def motor_derivatives(self, " QV ", u: " LIKE " | None = None, time: float = 0.0) -> tuple[" ARRAY ", " ARRAY
-                     ", " ARRAY "]"),
+             nb::sig("def motor_derivatives(self, " QV ", u: " LIKE " | None = None, time: float = 0.0) -> tuple[" ARRAY
+                     ", " ARRAY ", " ARRAY "]"),
              "Of motor_forces by q (tangent coordinates), v, both [..., nv, nv], and u, [..., nv, ntarget].")
         .def("sensors", sensors, q, v, tau, time, out,
              nb::sig("def sensors(self, " QV ", tau: " LIKE " | None = None, time: float = 0.0" OUT),
              "What the scene's sensors measure at these states, [..., numbers], in its order, without noise and delay.")
         .def("energy_momentum", energy_momentum, q, v, nb::sig("def energy_momentum(self, " QV ") -> " RECORDS),
-             "Sums over the model, [...] of totals_dtype: kinetic, potential, spring (J), momentum_linear, momentum_angular (about\n"
+             "Sums over the model, [...] of totals_dtype: kinetic, potential, spring (J), momentum_linear, momentum_angular "
+             "(about\n"
              "the world's origin), com (m), mass (kg).");
 }
 

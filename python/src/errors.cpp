@@ -5,7 +5,8 @@
 
 namespace nb = nanobind;
 
-namespace binding {
+namespace binding
+{
 
 void raise(const ctn_error &err)
 {

@@ -8,7 +8,8 @@
 
 #include <memory>
 
-namespace binding {
+namespace binding
+{
 
 /// Throws the exception of catena/_errors.py that belongs to the status, with the places that `err` has.
 /// CTN_INTERRUPTED: KeyboardInterrupt, or what a handler of signals or a callback has raised.
@@ -27,7 +28,7 @@ inline void check(ctn_status status, ctn_error &err)
 /// An object may be used by one call at a time: the GIL is not held while steps are made. A second call is refused.
 class use
 {
-public:
+  public:
     use(bool &taken, const char *what) : flag(taken)
     {
         if (flag) {
@@ -39,19 +40,19 @@ public:
     ~use() { flag = false; }
     use(const use &) = delete;
 
-private:
+  private:
     bool &flag;
 };
 
 /// While this stands, Ctrl-C sets `flag` to 1, in the main thread, besides what Python makes of it.
 class stop_at_sigint
 {
-public:
+  public:
     explicit stop_at_sigint(volatile int &flag);
     ~stop_at_sigint();
     stop_at_sigint(const stop_at_sigint &) = delete;
 
-private:
+  private:
     bool installed = false;
 };
 

@@ -6,7 +6,8 @@
 
 #include <exception>
 
-namespace binding {
+namespace binding
+{
 
 struct held {
     std::shared_ptr<compiled> model;

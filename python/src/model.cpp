@@ -1,7 +1,8 @@
 /// catena.load and catena.Model.
 #include "model.h"
 
-namespace binding {
+namespace binding
+{
 
 compiled::~compiled()
 {
@@ -46,7 +47,8 @@ int link_of(const compiled &model, nb::handle link)
     } else if (!nb::try_cast(link, i)) {
         throw nb::type_error("link: expected a name or a number");
     } else if (i < 0 || static_cast<size_t>(i) >= model.nlink) {
-        throw nb::index_error(("link: expected 0 to " + std::to_string(model.nlink - 1) + ", found " + std::to_string(i)).c_str());
+        throw nb::index_error(
+            ("link: expected 0 to " + std::to_string(model.nlink - 1) + ", found " + std::to_string(i)).c_str());
     }
     return i;
 }
@@ -125,7 +127,8 @@ static nb::list contact_points(const model_object &m)
     ctn_contact_point p;
     for (int i = 0; ctn_model_contact(m->model, i, &p); i++) {
         const char *surface = p.surface == CTN_SURFACE_LINKS ? "links" : ctn_model_surface(m->model, p.surface);
-        all.append(type(ctn_model_link(m->model, p.link)->name, numbers(p.point, 3), p.radius, p.friction, p.stiffness, surface ? surface : ""));
+        all.append(type(ctn_model_link(m->model, p.link)->name, numbers(p.point, 3), p.radius, p.friction, p.stiffness,
+                        surface ? surface : ""));
     }
     return all;
 }
@@ -142,14 +145,17 @@ static nb::object sample(const model_object &m, int worlds, nb::handle seed, int
     nb::list parameters;
     for (const ctn_parameter &p : list) parameters.append(nb::make_tuple(ctn_parameter_name(p.kind), p.index));
     const size_t n = static_cast<size_t>(worlds);
-    const doubles q = write(nb::none(), "", {n, m->nq}), v = write(nb::none(), "", {n, m->nv}), tau = write(nb::none(), "", {n, m->nv});
+    const doubles q = write(nb::none(), "", {n, m->nq}), v = write(nb::none(), "", {n, m->nv}),
+                  tau = write(nb::none(), "", {n, m->nv});
     const doubles values = write(nb::none(), "", {n, list.size()});
     std::fill_n(tau.data(), tau.size(), 0.0);
     {
         nb::gil_scoped_release released;
-        ctn_sample_worlds(m->scene, m->model, by, first, worlds, all, q.data(), v.data(), tau.data(), list.empty() ? nullptr : values.data());
+        ctn_sample_worlds(m->scene, m->model, by, first, worlds, all, q.data(), v.data(), tau.data(),
+                          list.empty() ? nullptr : values.data());
     }
-    return nb::module_::import_("catena._types").attr("Sample")(q.object(), v.object(), tau.object(), parameters, values.object());
+    return nb::module_::import_("catena._types")
+        .attr("Sample")(q.object(), v.object(), tau.object(), parameters, values.object());
 }
 
 static shape with(shape lead, size_t last)
@@ -189,31 +195,45 @@ void bind_model(nb::module_ &m)
     m.def("load_file", load_file, nb::arg("path"));
     m.def("load_text", load_text, nb::arg("text"), nb::arg("name"));
 
-    nb::class_<model_object> model(m, "Model", "A scene, compiled. Immutable; threads and batches share it. Made by catena.load().");
-    model.def_prop_ro("name", [](const model_object &o) { return ctn_model_name(o->model); }, "The scene's name.")
-        .def_prop_ro("nq", [](const model_object &o) { return o->nq; }, "Length of q: coordinates.")
-        .def_prop_ro("nv", [](const model_object &o) { return o->nv; }, "Length of v: degrees of freedom.")
-        .def_prop_ro("nlink", [](const model_object &o) { return o->nlink; }, "Links of the file, fixed ones too.")
-        .def_prop_ro("ntarget", [](const model_object &o) { return o->ntarget; }, "Targets of all motors; three of one on a ball.")
-        .def_prop_ro("text", [](const model_object &o) { return ctn_scene_text(o->scene); }, "The file, without its includes.")
-        .def_prop_ro("duration", [](const model_object &o) { return ctn_scene_duration(o->scene); },
-                     "`duration:` of the scene (s); negative: it gives none.")
+    nb::class_<model_object> model(m, "Model",
+                                   "A scene, compiled. Immutable; threads and batches share it. Made by catena.load().");
+    model
+        .def_prop_ro(
+            "name", [](const model_object &o) { return ctn_model_name(o->model); }, "The scene's name.")
+        .def_prop_ro(
+            "nq", [](const model_object &o) { return o->nq; }, "Length of q: coordinates.")
+        .def_prop_ro(
+            "nv", [](const model_object &o) { return o->nv; }, "Length of v: degrees of freedom.")
+        .def_prop_ro(
+            "nlink", [](const model_object &o) { return o->nlink; }, "Links of the file, fixed ones too.")
+        .def_prop_ro(
+            "ntarget", [](const model_object &o) { return o->ntarget; }, "Targets of all motors; three of one on a ball.")
+        .def_prop_ro(
+            "text", [](const model_object &o) { return ctn_scene_text(o->scene); }, "The file, without its includes.")
+        .def_prop_ro(
+            "duration", [](const model_object &o) { return ctn_scene_duration(o->scene); },
+            "`duration:` of the scene (s); negative: it gives none.")
         .def_prop_ro("gravity", gravity, nb::sig("def gravity(self) -> " ARRAY), "Gravity [3] (m/s^2), world axes.")
-        .def_prop_ro("targets", targets, nb::sig("def targets(self) -> " ARRAY),
-                     "What the scene tells the motors, u [ntarget], in its order: rad or m, rad/s or m/s, N m or N, by their types.")
-        .def_prop_ro("links", links, nb::sig("def links(self) -> list[catena._types.Link]"), "The links, in the order of the file.")
+        .def_prop_ro(
+            "targets", targets, nb::sig("def targets(self) -> " ARRAY),
+            "What the scene tells the motors, u [ntarget], in its order: rad or m, rad/s or m/s, N m or N, by their types.")
+        .def_prop_ro("links", links, nb::sig("def links(self) -> list[catena._types.Link]"),
+                     "The links, in the order of the file.")
         .def_prop_ro("sensor_names", sensor_names, nb::sig("def sensor_names(self) -> list[tuple[str, str]]"),
                      "What recordings call the numbers of the scene's sensors, in their order, and their units.")
         .def_prop_ro("contact_points", contact_points, nb::sig("def contact_points(self) -> list[catena._types.ContactPoint]"),
                      "Where links may touch what is fixed, and, of each link, others: in the order of Batch.contacts.")
         .def("sample", sample, nb::arg("worlds"), nb::arg("seed") = nb::none(), nb::arg("first") = 0, nb::arg("of") = nb::none(),
-             nb::sig("def sample(self, worlds: int, seed: int | None = None, first: int = 0, of: int | None = None) -> catena._types.Sample"),
-             "What `sample:` of the scene draws for the worlds from number `first` on, of `of` worlds in all (None: to the last one of\n"
+             nb::sig("def sample(self, worlds: int, seed: int | None = None, first: int = 0, of: int | None = None) -> "
+                     "catena._types.Sample"),
+             "What `sample:` of the scene draws for the worlds from number `first` on, of `of` worlds in all (None: to the last "
+             "one of\n"
              "these): starts, joint forces, parameters. Without that section the scene's own. `seed`: None: that of the scene.")
         .def_prop_ro("warnings", warnings, nb::sig("def warnings(self) -> list[catena._errors.Finding]"),
                      "What the file has that is allowed but probably not meant.")
-        .def("find", [](const model_object &o, const char *name) { return link_of(*o.at, nb::str(name)); }, nb::arg("name"),
-             "The number of the link called `name`; KeyError: there is none.")
+        .def(
+            "find", [](const model_object &o, const char *name) { return link_of(*o.at, nb::str(name)); }, nb::arg("name"),
+            "The number of the link called `name`; KeyError: there is none.")
         .def("initial_state", initial_state, nb::sig("def initial_state(self) -> tuple[" ARRAY ", " ARRAY "]"),
              "The scene's initial state: q [nq] (rad, m; balls: quaternion w x y z), v [nv] (rad/s, m/s).")
         .def("integrate", integrate, nb::arg("q"), nb::arg("v"), nb::arg("h") = 1.0, nb::arg("out") = nb::none(),

@@ -9,7 +9,8 @@
 
 #include <memory>
 
-namespace binding {
+namespace binding
+{
 
 /// Immutable but for the work spaces, which calls of dynamics take out and put back with the GIL held.
 struct compiled {

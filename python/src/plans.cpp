@@ -1,7 +1,8 @@
 /// catena.Optimize, Trajectories and MPC: motions that cost least, found and followed.
 #include "held.h"
 
-namespace binding {
+namespace binding
+{
 
 static nb::object state_of(const char *type, const nb::dict &members)
 {
@@ -52,7 +53,8 @@ struct optimize_object : held {
     {
         use alone(busy, "Optimize");
         const ctn_optimize *const o = optimize;
-        const arrays_of_plan a = {ctn_optimize_states(o), ctn_optimize_controls(o), ctn_optimize_gains(o), ctn_optimize_told_gains(o)};
+        const arrays_of_plan a = {ctn_optimize_states(o), ctn_optimize_controls(o), ctn_optimize_gains(o),
+                                  ctn_optimize_told_gains(o)};
         return binding::part(*model, a, which, static_cast<size_t>(ctn_optimize_knots(o)));
     }
 };
@@ -94,8 +96,8 @@ struct trajectories_object : held {
     {
         use alone(busy, "Trajectories");
         world(w);
-        const arrays_of_plan a = {ctn_trajectories_states(all, w), ctn_trajectories_controls(all, w), ctn_trajectories_gains(all, w),
-                                  ctn_trajectories_told_gains(all, w)};
+        const arrays_of_plan a = {ctn_trajectories_states(all, w), ctn_trajectories_controls(all, w),
+                                  ctn_trajectories_gains(all, w), ctn_trajectories_told_gains(all, w)};
         return a.x ? binding::part(*model, a, which, static_cast<size_t>(ctn_trajectories_knots(all))) : nb::none();
     }
 };
@@ -163,67 +165,111 @@ static nb::object mpc_state(mpc_object &m, int world)
 void bind_plans(nb::module_ &m)
 {
     const auto model = nb::arg("model"), keys = nb::arg("keys"), duration = nb::arg("duration"), world = nb::arg("world");
-    nb::class_<optimize_object> optimize(
-        m, "Optimize",
-        "A trajectory over `duration` s of a scene with `optimize:` and motors, by iterative LQR, in steps of the keys (as of Batch).\n"
-        "It begins with the scene's guess, or the plan that it plays.");
+    nb::class_<optimize_object> optimize(m, "Optimize",
+                                         "A trajectory over `duration` s of a scene with `optimize:` and motors, by iterative "
+                                         "LQR, in steps of the keys (as of Batch).\n"
+                                         "It begins with the scene's guess, or the plan that it plays.");
     optimize
         .def(nb::init<const model_object &, double, nb::kwargs>(), model, duration, keys,
              nb::sig("def __init__(self, model: Model, duration: float, *, " CONFIG_KEYS ") -> None"))
-        .def("step", iterate, nb::arg("iterations") = 1, nb::sig("def step(self, iterations: int = 1) -> catena._types.OptimizeState"),
+        .def("step", iterate, nb::arg("iterations") = 1,
+             nb::sig("def step(self, iterations: int = 1) -> catena._types.OptimizeState"),
              "Up to so many iterations; fewer where it is over. Where it is then.")
-        .def_prop_ro("state", [](optimize_object &o) { use alone(o.busy, "Optimize"); return optimize_state(ctn_optimize_get_state(o.optimize)); },
-                     nb::sig("def state(self) -> catena._types.OptimizeState"), "Where it is.")
-        .def_prop_ro("knots", [](optimize_object &o) { return ctn_optimize_knots(o.optimize); }, "How many knots: motors are told the same in each.")
-        .def_prop_ro("knot_length", [](optimize_object &o) { return ctn_optimize_knot_length(o.optimize); }, "s.")
-        .def_prop_ro("x", [](optimize_object &o) { return o.part("x"); }, nb::sig("def x(self) -> " ARRAY), "States (q, v) [knots + 1, nq + nv]: a copy.")
-        .def_prop_ro("u", [](optimize_object &o) { return o.part("u"); }, nb::sig("def u(self) -> " ARRAY),
-                     "What motors are told [knots, ntarget]: a copy.")
-        .def_prop_ro("gains", [](optimize_object &o) { return o.part("gains"); }, nb::sig("def gains(self) -> " ARRAY),
-                     "K [knots, ntarget, 2 nv]: u + K (x' - x) brings a motion x' back, in tangent coordinates. A copy.")
-        .def_prop_ro("told_gains", [](optimize_object &o) { return o.part("told"); }, nb::sig("def told_gains(self) -> " ARRAY " | None"),
-                     "Gains by what was told in the knot before [knots, ntarget, ntarget], where changes of it cost; else None.")
-        .def("set_parameters", [](optimize_object &o, nb::handle values) {
-                 const doubles from = read_exactly(values, "values", {o.parameters});
-                 o.call("Optimize", [&](ctn_error *err) { return ctn_optimize_set_parameters(o.optimize, from.data(), err); });
-             }, nb::arg("values"), nb::sig(PARAMETERS), "Parameters [parameters] of what is steered; iterations begin again from what was found.");
+        .def_prop_ro(
+            "state",
+            [](optimize_object &o) {
+                use alone(o.busy, "Optimize");
+                return optimize_state(ctn_optimize_get_state(o.optimize));
+            },
+            nb::sig("def state(self) -> catena._types.OptimizeState"), "Where it is.")
+        .def_prop_ro(
+            "knots", [](optimize_object &o) { return ctn_optimize_knots(o.optimize); },
+            "How many knots: motors are told the same in each.")
+        .def_prop_ro(
+            "knot_length", [](optimize_object &o) { return ctn_optimize_knot_length(o.optimize); }, "s.")
+        .def_prop_ro(
+            "x", [](optimize_object &o) { return o.part("x"); }, nb::sig("def x(self) -> " ARRAY),
+            "States (q, v) [knots + 1, nq + nv]: a copy.")
+        .def_prop_ro(
+            "u", [](optimize_object &o) { return o.part("u"); }, nb::sig("def u(self) -> " ARRAY),
+            "What motors are told [knots, ntarget]: a copy.")
+        .def_prop_ro(
+            "gains", [](optimize_object &o) { return o.part("gains"); }, nb::sig("def gains(self) -> " ARRAY),
+            "K [knots, ntarget, 2 nv]: u + K (x' - x) brings a motion x' back, in tangent coordinates. A copy.")
+        .def_prop_ro(
+            "told_gains", [](optimize_object &o) { return o.part("told"); }, nb::sig("def told_gains(self) -> " ARRAY " | None"),
+            "Gains by what was told in the knot before [knots, ntarget, ntarget], where changes of it cost; else None.")
+        .def(
+            "set_parameters",
+            [](optimize_object &o, nb::handle values) {
+                const doubles from = read_exactly(values, "values", {o.parameters});
+                o.call("Optimize", [&](ctn_error *err) { return ctn_optimize_set_parameters(o.optimize, from.data(), err); });
+            },
+            nb::arg("values"), nb::sig(PARAMETERS),
+            "Parameters [parameters] of what is steered; iterations begin again from what was found.");
 
-    nb::class_<trajectories_object>(m, "Trajectories",
-                                    "Many trajectories of one scene, each from a state of its own, x0 [worlds, nq + nv], side by side; as Optimize else.")
+    nb::class_<trajectories_object>(
+        m, "Trajectories",
+        "Many trajectories of one scene, each from a state of its own, x0 [worlds, nq + nv], side by side; as Optimize else.")
         .def(nb::init<const model_object &, double, nb::handle, nb::kwargs>(), model, duration, nb::arg("x0"), keys,
              nb::sig("def __init__(self, model: Model, duration: float, x0: " LIKE ", *, " CONFIG_KEYS ") -> None"))
-        .def("step", iterate_all, nb::arg("iterations") = 1, "Up to so many iterations of each that is not over; whether any goes on.")
-        .def("state", [](trajectories_object &t, int w) { use alone(t.busy, "Trajectories"); return optimize_state(ctn_trajectories_get_state(t.all, t.world(w))); },
-             world, nb::sig("def state(self, world: int) -> catena._types.OptimizeState"), "Where a world is.")
-        .def("lost", lost, world, nb::sig("def lost(self, world: int) -> str | None"), "Why a world has no trajectory that goes on; None: it has.")
-        .def_prop_ro("knots", [](trajectories_object &t) { return ctn_trajectories_knots(t.all); }, "How many knots each has.")
-        .def("x", [](trajectories_object &t, int w) { return t.part("x", w); }, world, nb::sig("def x(self, world: int) -> " ARRAY), "As Optimize.x.")
-        .def("u", [](trajectories_object &t, int w) { return t.part("u", w); }, world, nb::sig("def u(self, world: int) -> " ARRAY), "As Optimize.u.")
-        .def("gains", [](trajectories_object &t, int w) { return t.part("gains", w); }, world, nb::sig("def gains(self, world: int) -> " ARRAY),
-             "As Optimize.gains.")
-        .def("set_parameters", [](trajectories_object &t, nb::handle values) {
-                 const doubles from = read_exactly(values, "values", {t.worlds, t.parameters});
-                 t.call("Trajectories", [&](ctn_error *err) { return ctn_trajectories_set_parameters(t.all, from.data(), err); });
-             }, nb::arg("values"), nb::sig(PARAMETERS), "Parameters [worlds, parameters] of what is steered.");
+        .def("step", iterate_all, nb::arg("iterations") = 1,
+             "Up to so many iterations of each that is not over; whether any goes on.")
+        .def(
+            "state",
+            [](trajectories_object &t, int w) {
+                use alone(t.busy, "Trajectories");
+                return optimize_state(ctn_trajectories_get_state(t.all, t.world(w)));
+            },
+            world, nb::sig("def state(self, world: int) -> catena._types.OptimizeState"), "Where a world is.")
+        .def("lost", lost, world, nb::sig("def lost(self, world: int) -> str | None"),
+             "Why a world has no trajectory that goes on; None: it has.")
+        .def_prop_ro(
+            "knots", [](trajectories_object &t) { return ctn_trajectories_knots(t.all); }, "How many knots each has.")
+        .def(
+            "x", [](trajectories_object &t, int w) { return t.part("x", w); }, world,
+            nb::sig("def x(self, world: int) -> " ARRAY), "As Optimize.x.")
+        .def(
+            "u", [](trajectories_object &t, int w) { return t.part("u", w); }, world,
+            nb::sig("def u(self, world: int) -> " ARRAY), "As Optimize.u.")
+        .def(
+            "gains", [](trajectories_object &t, int w) { return t.part("gains", w); }, world,
+            nb::sig("def gains(self, world: int) -> " ARRAY), "As Optimize.gains.")
+        .def(
+            "set_parameters",
+            [](trajectories_object &t, nb::handle values) {
+                const doubles from = read_exactly(values, "values", {t.worlds, t.parameters});
+                t.call("Trajectories", [&](ctn_error *err) { return ctn_trajectories_set_parameters(t.all, from.data(), err); });
+            },
+            nb::arg("values"), nb::sig(PARAMETERS), "Parameters [worlds, parameters] of what is steered.");
 
-    nb::class_<mpc_object>(m, "MPC",
-                           "Plans over a horizon that are made anew in every knot, of many worlds: settings are those of `optimize:` and its `mpc:`\n"
-                           "in the scene. First plans are from x0 [worlds, nq + nv] (None: as the scene begins). `seed`: of samples. Keys as of\n"
-                           "Batch. Who calls it steps the plants.")
-        .def(nb::init<const model_object &, nb::handle, uint64_t, nb::kwargs>(), model, nb::arg("x0") = nb::none(), nb::arg("seed") = 0, keys,
+    nb::class_<mpc_object>(
+        m, "MPC",
+        "Plans over a horizon that are made anew in every knot, of many worlds: settings are those of `optimize:` and its "
+        "`mpc:`\n"
+        "in the scene. First plans are from x0 [worlds, nq + nv] (None: as the scene begins). `seed`: of samples. Keys as of\n"
+        "Batch. Who calls it steps the plants.")
+        .def(nb::init<const model_object &, nb::handle, uint64_t, nb::kwargs>(), model, nb::arg("x0") = nb::none(),
+             nb::arg("seed") = 0, keys,
              nb::sig("def __init__(self, model: Model, x0: " LIKE " | None = None, seed: int = 0, *, " CONFIG_KEYS ") -> None"))
         .def("begin", begin, nb::arg("x"), nb::arg("time") = 0.0, nb::arg("which") = nb::none(),
              nb::sig("def begin(self, x: " LIKE ", time: float = 0.0, which: " LIKE " | None = None) -> None"),
              "First plans anew from x [worlds, nq + nv] at `time` (s), of the worlds that `which` [worlds] names.")
         .def("step", told, nb::arg("x"), nb::arg("out") = nb::none(), nb::sig("def step(self, x: " LIKE OUT),
-             "Plants are at x [worlds, nq + nv] where a knot begins: what motors are told in it [worlds, ntarget]. Makes the next plans.")
+             "Plants are at x [worlds, nq + nv] where a knot begins: what motors are told in it [worlds, ntarget]. Makes the "
+             "next plans.")
         .def("state", mpc_state, world, nb::sig("def state(self, world: int) -> catena._types.MPCState"), "Of a world.")
-        .def_prop_ro("worlds", [](mpc_object &o) { return o.worlds; }, "How many worlds there are.")
-        .def_prop_ro("knot_length", [](mpc_object &o) { return ctn_mpc_knot_length(o.mpc); }, "s.")
-        .def("set_parameters", [](mpc_object &o, nb::handle values) {
-                 const doubles from = read_exactly(values, "values", {o.worlds, o.parameters});
-                 o.call("MPC", [&](ctn_error *err) { return ctn_mpc_set_parameters(o.mpc, from.data(), err); });
-             }, nb::arg("values"), nb::sig(PARAMETERS), "Parameters [worlds, parameters] of the models by which plans are made.");
+        .def_prop_ro(
+            "worlds", [](mpc_object &o) { return o.worlds; }, "How many worlds there are.")
+        .def_prop_ro(
+            "knot_length", [](mpc_object &o) { return ctn_mpc_knot_length(o.mpc); }, "s.")
+        .def(
+            "set_parameters",
+            [](mpc_object &o, nb::handle values) {
+                const doubles from = read_exactly(values, "values", {o.worlds, o.parameters});
+                o.call("MPC", [&](ctn_error *err) { return ctn_mpc_set_parameters(o.mpc, from.data(), err); });
+            },
+            nb::arg("values"), nb::sig(PARAMETERS), "Parameters [worlds, parameters] of the models by which plans are made.");
 }
 
 }  // namespace binding

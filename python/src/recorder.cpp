@@ -3,7 +3,8 @@
 
 #include <cstring>
 
-namespace binding {
+namespace binding
+{
 
 /// HDF5 is not safe for threads: calls keep the GIL.
 struct recorder_object {
@@ -11,7 +12,8 @@ struct recorder_object {
     batch_object &b;
     ctn_recorder *recorder = nullptr;
 
-    recorder_object(nb::object batch, const std::string &path, int every, const std::string &command, bool hashes, double flush_interval)
+    recorder_object(nb::object batch, const std::string &path, int every, const std::string &command, bool hashes,
+                    double flush_interval)
         : owner(batch), b(nb::cast<batch_object &>(batch))
     {
         use alone(b.busy, "batch");
@@ -44,7 +46,8 @@ static void add(recorder_object &r, nb::handle statistics)
     } else {
         Py_buffer view;
         const nb::object dtype = nb::module_::import_("catena._core").attr("statistics_dtype");
-        if (!nb::hasattr(statistics, "dtype") || !statistics.attr("dtype").equal(dtype) || PyObject_GetBuffer(statistics.ptr(), &view, PyBUF_C_CONTIGUOUS))
+        if (!nb::hasattr(statistics, "dtype") || !statistics.attr("dtype").equal(dtype) ||
+            PyObject_GetBuffer(statistics.ptr(), &view, PyBUF_C_CONTIGUOUS))
             throw nb::type_error("statistics: expected what step(statistics=True) gives");
         const bool fits = static_cast<size_t>(view.len) == own.size() * sizeof own[0];
         if (fits) memcpy(own.data(), view.buf, static_cast<size_t>(view.len));
@@ -75,21 +78,31 @@ static void close(recorder_object &r)
 
 void bind_recorder(nb::module_ &m)
 {
-    nb::class_<recorder_object>(m, "Recorder",
-                                "A recording of a batch into a file that ends in .csv, .h5 or .hdf5, as `catena run --out` makes it; closed at the end of\n"
-                                "a `with`. `every`: steps from one record to the next, noted in the file. Recorders of .h5 files belong to one thread.")
-        .def(nb::init<nb::object, const std::string &, int, const std::string &, bool, double>(), nb::arg("batch"), nb::arg("path"),
-             nb::arg("every") = 1, nb::arg("command") = "", nb::arg("hashes") = false, nb::arg("flush_interval") = 0.5,
-             nb::sig("def __init__(self, batch: Batch, path: str, every: int = 1, command: str = '', hashes: bool = False, flush_interval: float "
+    nb::class_<recorder_object>(
+        m, "Recorder",
+        "A recording of a batch into a file that ends in .csv, .h5 or .hdf5, as `catena run --out` makes it; closed at the end "
+        "of\n"
+        "a `with`. `every`: steps from one record to the next, noted in the file. Recorders of .h5 files belong to one thread.")
+        .def(nb::init<nb::object, const std::string &, int, const std::string &, bool, double>(), nb::arg("batch"),
+             nb::arg("path"), nb::arg("every") = 1, nb::arg("command") = "", nb::arg("hashes") = false,
+             nb::arg("flush_interval") = 0.5,
+             nb::sig("def __init__(self, batch: Batch, path: str, every: int = 1, command: str = '', hashes: bool = False, "
+                     "flush_interval: float "
                      "= 0.5) -> None"))
-        .def("add", add, nb::arg("statistics") = nb::none(), nb::sig("def add(self, statistics: " RECORDS " | None = None) -> None"),
-             "Adds a record of the batch as it is now, and statistics [worlds] of the steps since the one before (None: of no step).")
+        .def("add", add, nb::arg("statistics") = nb::none(),
+             nb::sig("def add(self, statistics: " RECORDS " | None = None) -> None"),
+             "Adds a record of the batch as it is now, and statistics [worlds] of the steps since the one before (None: of no "
+             "step).")
         .def("hash", hash, "Adds a hash of every world as it is now; of a recorder with hashes=True.")
         .def("flush", flush, "Hands all records to the operating system.")
         .def("close", close, "Finishes the file. A second time does nothing.")
-        .def_prop_ro("count", [](const recorder_object &r) { return ctn_recorder_count(r.open()); }, "Records added so far.")
-        .def("__enter__", [](nb::object self) { return self; }, nb::sig("def __enter__(self) -> Recorder"))
-        .def("__exit__", [](recorder_object &r, nb::args) { close(r); }, nb::sig("def __exit__(self, *exception: object) -> None"));
+        .def_prop_ro(
+            "count", [](const recorder_object &r) { return ctn_recorder_count(r.open()); }, "Records added so far.")
+        .def(
+            "__enter__", [](nb::object self) { return self; }, nb::sig("def __enter__(self) -> Recorder"))
+        .def(
+            "__exit__", [](recorder_object &r, nb::args) { close(r); },
+            nb::sig("def __exit__(self, *exception: object) -> None"));
 }
 
 }  // namespace binding

@@ -7,18 +7,22 @@
 #include <cstddef>
 #include <type_traits>
 
-namespace binding {
+namespace binding
+{
 
 /// Collects the fields of a struct of `size` bytes.
 class fields
 {
-public:
+  public:
     explicit fields(size_t size) : bytes(size) {}
 
     template <class T> void add(const char *name, size_t offset)
     {
         using one = std::remove_extent_t<T>;
-        const char *format = std::is_same_v<one, bool> ? "?" : std::is_floating_point_v<one> ? "f8" : sizeof(one) == 8 ? "i8" : "i4";
+        const char *format = std::is_same_v<one, bool>       ? "?"
+                             : std::is_floating_point_v<one> ? "f8"
+                             : sizeof(one) == 8              ? "i8"
+                                                             : "i4";
         static_assert(!std::is_floating_point_v<one> || sizeof(one) == 8, "doubles only");
         names.append(name);
         if constexpr (std::is_array_v<T>) formats.append(nb::make_tuple(format, nb::make_tuple(std::extent_v<T>)));
@@ -33,7 +37,7 @@ public:
         return numpy("dtype")(d);
     }
 
-private:
+  private:
     size_t bytes;
     nb::list names, formats, offsets;
 };

@@ -3,7 +3,8 @@
 
 #include <nanobind/ndarray.h>
 
-namespace binding {
+namespace binding
+{
 
 std::unique_ptr<bool[]> chosen_worlds(nb::handle which, const char *name, size_t worlds)
 {
@@ -58,17 +59,18 @@ static void on_tell(void *context, int step, const double *q, const double *v, d
     const size_t w = h.t.worlds, nu = h.t.model->ntarget, nv = h.t.model->nv, k = static_cast<size_t>(step);
     if (h.u) std::copy(h.u + k * w * nu, h.u + (k + 1) * w * nu, u);
     if (h.tau) std::copy(h.tau + k * w * nv, h.tau + (k + 1) * w * nv, tau);
-    if (!h.tell.is_none()) h.t.ask([&] {
-        const nb::object told = h.tell(step, copy(q, {w, h.t.model->nq}), copy(v, {w, nv}));
-        if (told.is_none()) return;
-        if (!nb::isinstance<nb::tuple>(told) || nb::len(told) != 2) throw nb::type_error("tell: expected (u, tau), or None");
-        set(told[0], "what tell gives, u", {w, nu}, u);
-        set(told[1], "what tell gives, tau", {w, nv}, tau);
-    });
+    if (!h.tell.is_none())
+        h.t.ask([&] {
+            const nb::object told = h.tell(step, copy(q, {w, h.t.model->nq}), copy(v, {w, nv}));
+            if (told.is_none()) return;
+            if (!nb::isinstance<nb::tuple>(told) || nb::len(told) != 2) throw nb::type_error("tell: expected (u, tau), or None");
+            set(told[0], "what tell gives, u", {w, nu}, u);
+            set(told[1], "what tell gives, tau", {w, nv}, tau);
+        });
 }
 
-static void on_back(void *context, int step, const double *q, const double *v, const double *by_u, const double *by_tau, double *by_q,
-                    double *by_v)
+static void on_back(void *context, int step, const double *q, const double *v, const double *by_u, const double *by_tau,
+                    double *by_q, double *by_v)
 {
     hooks &h = *static_cast<hooks *>(context);
     const size_t w = h.t.worlds, nu = h.t.model->ntarget, nv = h.t.model->nv, k = static_cast<size_t>(step);
@@ -76,25 +78,29 @@ static void on_back(void *context, int step, const double *q, const double *v, c
     for (size_t i = 0; i < w * nv && h.dv; i++) by_v[i] += h.dv[k * w * nv + i];
     if (by_u) std::copy(by_u, by_u + w * nu, h.by_u + k * w * nu);
     if (by_tau) std::copy(by_tau, by_tau + w * nv, h.by_tau + k * w * nv);
-    if (!h.back.is_none()) h.t.ask([&] {
-        const nb::object u = by_u ? copy(by_u, {w, nu}) : nb::none(), tau = by_tau ? copy(by_tau, {w, nv}) : nb::none();
-        const nb::object told = h.back(step, copy(q, {w, h.t.model->nq}), copy(v, {w, nv}), u, tau);
-        if (told.is_none()) return;
-        if (!nb::isinstance<nb::tuple>(told) || nb::len(told) != 2) throw nb::type_error("back: expected (dq, dv), or None");
-        add(told[0], "what back gives, dq", {w, nv}, by_q);
-        add(told[1], "what back gives, dv", {w, nv}, by_v);
-    });
+    if (!h.back.is_none())
+        h.t.ask([&] {
+            const nb::object u = by_u ? copy(by_u, {w, nu}) : nb::none(), tau = by_tau ? copy(by_tau, {w, nv}) : nb::none();
+            const nb::object told = h.back(step, copy(q, {w, h.t.model->nq}), copy(v, {w, nv}), u, tau);
+            if (told.is_none()) return;
+            if (!nb::isinstance<nb::tuple>(told) || nb::len(told) != 2) throw nb::type_error("back: expected (dq, dv), or None");
+            add(told[0], "what back gives, dq", {w, nv}, by_q);
+            add(told[1], "what back gives, dv", {w, nv}, by_v);
+        });
 }
 
-static void run(tapes_object &t, int steps, nb::handle q, nb::handle v, nb::handle u, nb::handle tau, nb::handle tell, nb::handle begin)
+static void run(tapes_object &t, int steps, nb::handle q, nb::handle v, nb::handle u, nb::handle tau, nb::handle tell,
+                nb::handle begin)
 {
-    if (steps < 1 || static_cast<size_t>(steps) > t.most) throw nb::value_error(("steps: expected 1 to " + std::to_string(t.most)).c_str());
+    if (steps < 1 || static_cast<size_t>(steps) > t.most)
+        throw nb::value_error(("steps: expected 1 to " + std::to_string(t.most)).c_str());
     const size_t n = static_cast<size_t>(steps);
     if (!tell.is_none() && !PyCallable_Check(tell.ptr())) throw nb::type_error("tell: expected something that can be called");
     const nb::tuple start = nb::cast<nb::tuple>(nb::cast(model_object{t.model}).attr("initial_state")());
     const auto rows = [&](nb::handle from, const char *name, size_t own, size_t width) {
-        return read_exactly(numpy("broadcast_to")(from.is_none() ? nb::object(start[own]) : nb::borrow(from), tuple_of({t.worlds, width})), name,
-                            {t.worlds, width});
+        return read_exactly(
+            numpy("broadcast_to")(from.is_none() ? nb::object(start[own]) : nb::borrow(from), tuple_of({t.worlds, width})), name,
+            {t.worlds, width});
     };
     const doubles at_q = rows(q, "q", 0, t.model->nq), at_v = rows(v, "v", 1, t.model->nv);
     const doubles told = read_exactly(u, "u", {n, t.worlds, t.model->ntarget}, true);
@@ -103,7 +109,8 @@ static void run(tapes_object &t, int steps, nb::handle q, nb::handle v, nb::hand
     hooks h = {t, tell, nb::none(), told.data(), forces.data(), nullptr, nullptr, nullptr, nullptr};
     const ctn_tapes_hooks c = {on_tell, on_back, &h};
     t.made = 0;
-    t.call("Tapes", [&](ctn_error *err) { return ctn_tapes_run(t.tapes, steps, at_q.data(), at_v.data(), begins.get(), &c, err); });
+    t.call("Tapes",
+           [&](ctn_error *err) { return ctn_tapes_run(t.tapes, steps, at_q.data(), at_v.data(), begins.get(), &c, err); });
     t.made = n;
 }
 
@@ -190,38 +197,50 @@ static void begin_at(tapes_object &t, nb::handle time)
 
 void bind_tapes(nb::module_ &m)
 {
-    nb::class_<tapes_object>(m, "Tapes",
-                             "Runs of up to `steps` steps of many worlds, recorded side by side, and their gradients. Keys as of Batch. Gradients\n"
-                             "by q are in tangent coordinates, laid out as v. `gradients=False`: runs alone, by every method.")
-        .def(nb::init<const model_object &, int, bool, nb::kwargs>(), nb::arg("model"), nb::arg("steps"), nb::arg("gradients") = true,
-             nb::arg("keys"),
+    nb::class_<tapes_object>(
+        m, "Tapes",
+        "Runs of up to `steps` steps of many worlds, recorded side by side, and their gradients. Keys as of Batch. Gradients\n"
+        "by q are in tangent coordinates, laid out as v. `gradients=False`: runs alone, by every method.")
+        .def(nb::init<const model_object &, int, bool, nb::kwargs>(), nb::arg("model"), nb::arg("steps"),
+             nb::arg("gradients") = true, nb::arg("keys"),
              nb::sig("def __init__(self, model: Model, steps: int, gradients: bool = True, *, " CONFIG_KEYS ") -> None"))
-        .def_prop_ro("worlds", [](const tapes_object &t) { return t.worlds; }, "How many worlds there are.")
+        .def_prop_ro(
+            "worlds", [](const tapes_object &t) { return t.worlds; }, "How many worlds there are.")
         .def("run", run, nb::arg("steps"), nb::arg("q") = nb::none(), nb::arg("v") = nb::none(), nb::arg("u") = nb::none(),
              nb::arg("tau") = nb::none(), nb::arg("tell") = nb::none(), nb::arg("begin") = nb::none(),
-             nb::sig("def run(self, steps: int, q: " LIKE " | None = None, v: " LIKE " | None = None, u: " LIKE " | None = None, tau: " LIKE
-                     " | None = None, tell: collections.abc.Callable[[int, " ARRAY ", " ARRAY "], tuple[" LIKE " | None, " LIKE
-                     " | None] | None] | None = None, begin: " LIKE " | None = None) -> None"),
-             "Runs and records `steps` steps of worlds that begin at q [worlds, nq], v [worlds, nv] (None: as the scene does); those\n"
-             "for which `begin` [worlds] is False go on from where the last run ended. Motors are told u [steps, worlds, ntarget] and\n"
-             "joints bear tau [steps, worlds, nv] (N m, N), or what tell(step, q, v) gives: (u, tau) [worlds, ..], None for what stays\n"
+             nb::sig("def run(self, steps: int, q: " LIKE " | None = None, v: " LIKE " | None = None, u: " LIKE
+                     " | None = None, tau: " LIKE " | None = None, tell: collections.abc.Callable[[int, " ARRAY ", " ARRAY
+                     "], tuple[" LIKE " | None, " LIKE " | None] | None] | None = None, begin: " LIKE " | None = None) -> None"),
+             "Runs and records `steps` steps of worlds that begin at q [worlds, nq], v [worlds, nv] (None: as the scene does); "
+             "those\n"
+             "for which `begin` [worlds] is False go on from where the last run ended. Motors are told u [steps, worlds, "
+             "ntarget] and\n"
+             "joints bear tau [steps, worlds, nv] (N m, N), or what tell(step, q, v) gives: (u, tau) [worlds, ..], None for what "
+             "stays\n"
              "as in the step before.")
         .def("gradient", gradient, nb::arg("dq") = nb::none(), nb::arg("dv") = nb::none(), nb::arg("back") = nb::none(),
-             nb::sig("def gradient(self, dq: " LIKE " | None = None, dv: " LIKE " | None = None, back: collections.abc.Callable[[int, " ARRAY
-                     ", " ARRAY ", " ARRAY " | None, " ARRAY " | None], tuple[" LIKE " | None, " LIKE
-                     " | None] | None] | None = None) -> tuple[" ARRAY ", " ARRAY ", " ARRAY ", " ARRAY "]"),
-             "Gradients of a scalar that has dq, dv [steps + 1, worlds, nv] by the states of the run: by the q and v of the start\n"
-             "[worlds, nv], by u [steps, worlds, ntarget] and by tau [steps, worlds, nv] of each step. back(step, q, v, by_u, by_tau),\n"
+             nb::sig("def gradient(self, dq: " LIKE " | None = None, dv: " LIKE
+                     " | None = None, back: collections.abc.Callable[[int, " ARRAY ", " ARRAY ", " ARRAY " | None, " ARRAY
+                     " | None], tuple[" LIKE " | None, " LIKE " | None] | None] | None = None) -> tuple[" ARRAY ", " ARRAY
+                     ", " ARRAY ", " ARRAY "]"),
+             "Gradients of a scalar that has dq, dv [steps + 1, worlds, nv] by the states of the run: by the q and v of the "
+             "start\n"
+             "[worlds, nv], by u [steps, worlds, ntarget] and by tau [steps, worlds, nv] of each step. back(step, q, v, by_u, "
+             "by_tau),\n"
              "from the last state to the first, may add (dq, dv) [worlds, nv] there; None: nothing.")
         .def("jacobian", jacobian, nb::sig("def jacobian(self) -> tuple[" ARRAY ", " ARRAY ", " ARRAY "]"),
-             "(q, v) at the end of the run by (q, v) at its start [worlds, 2 nv, 2 nv], by targets [.., ntarget] and by joint forces\n"
+             "(q, v) at the end of the run by (q, v) at its start [worlds, 2 nv, 2 nv], by targets [.., ntarget] and by joint "
+             "forces\n"
              "[.., nv] that are the same in all of its steps.")
-        .def("step_inverse", step_inverse, nb::arg("q"), nb::arg("v"), nb::arg("to"), nb::arg("tau") = nb::none(),
-             nb::sig("def step_inverse(self, q: " LIKE ", v: " LIKE ", to: " LIKE ", tau: " LIKE " | None = None) -> tuple[" ARRAY ", " ARRAY "]"),
-             "Joint forces [worlds, nv] that lead in one step from q, v to coordinates `to` [worlds, nq], and how far from there\n"
-             "[worlds] worlds stay (rad, m; NaN: lost). tau: a guess.")
+        .def(
+            "step_inverse", step_inverse, nb::arg("q"), nb::arg("v"), nb::arg("to"), nb::arg("tau") = nb::none(),
+            nb::sig("def step_inverse(self, q: " LIKE ", v: " LIKE ", to: " LIKE ", tau: " LIKE " | None = None) -> tuple[" ARRAY
+                    ", " ARRAY "]"),
+            "Joint forces [worlds, nv] that lead in one step from q, v to coordinates `to` [worlds, nq], and how far from there\n"
+            "[worlds] worlds stay (rad, m; NaN: lost). tau: a guess.")
         .def("q", q_at, nb::arg("step"), nb::sig("def q(self, step: int) -> " ARRAY),
-             "Coordinates [worlds, nq] after `step` steps of the run: a view of the library's own memory, to be read. The next run\n"
+             "Coordinates [worlds, nq] after `step` steps of the run: a view of the library's own memory, to be read. The next "
+             "run\n"
              "overwrites it.")
         .def("v", v_at, nb::arg("step"), nb::sig("def v(self, step: int) -> " ARRAY), "Velocities [worlds, nv] likewise.")
         .def_prop_ro("lost", lost, nb::sig("def lost(self) -> numpy.typing.NDArray[numpy.int32]"),

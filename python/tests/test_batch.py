@@ -176,7 +176,11 @@ class Told(unittest.TestCase):
         self.assertLess(abs(batch.q[0, 0]), 1e-12)
         self.assertGreater(abs(batch.q[1, 0]), 1e-4)
         batch.set_wrench("lower", world=1)
-        for keys, error in (({"force": [1, 2]}, ValueError), ({"force": [numpy.nan, 0, 0]}, ValueError), ({"force": [1, 0, 0], "world": 7}, ValueError)):
+        for keys, error in (
+            ({"force": [1, 2]}, ValueError),
+            ({"force": [numpy.nan, 0, 0]}, ValueError),
+            ({"force": [1, 0, 0], "world": 7}, ValueError),
+        ):
             with self.assertRaises(error):
                 batch.set_wrench(0, **keys)
         with self.assertRaises(IndexError):
@@ -250,7 +254,13 @@ class Refused(unittest.TestCase):
         for call in (lambda: batch.step(1.5), lambda: batch.step(10**12), lambda: batch.step("1")):
             with self.assertRaises(TypeError):
                 call()
-        for keys in ({"force": numpy.zeros((2, 3, 4))}, {"horizon": [1]}, {"horizon": [1, 9]}, {"horizon": [0.5, 1]}, {"sensed": True}):
+        for keys in (
+            {"force": numpy.zeros((2, 3, 4))},
+            {"horizon": [1]},
+            {"horizon": [1, 9]},
+            {"horizon": [0.5, 1]},
+            {"sensed": True},
+        ):
             with self.assertRaises(ValueError, msg=str(keys)):
                 batch.run(2, **keys)
         with self.assertRaises(ValueError):

@@ -38,11 +38,33 @@ class Docs(unittest.TestCase):
             self.assertIn(name, headers)
         for kind in (catena.Model, catena.Batch):
             for name in dir(kind):
-                if not name.startswith("_") and name not in ("name", "nq", "nv", "nlink", "ntarget", "text", "duration", "gravity", "warnings",
-                                                             "model", "worlds", "fallbacks", "occupancy", "bytes", "parameters"):
+                if not name.startswith("_") and name not in (
+                    "name",
+                    "nq",
+                    "nv",
+                    "nlink",
+                    "ntarget",
+                    "text",
+                    "duration",
+                    "gravity",
+                    "warnings",
+                    "model",
+                    "worlds",
+                    "fallbacks",
+                    "occupancy",
+                    "bytes",
+                    "parameters",
+                ):
                     self.assertRegex(table, rf"\b{name}\b", f"{kind.__name__}.{name} is not in the table")
         for name in catena.__all__:
-            if not name.endswith(("Error", "State")) and name not in ("ContactPoint", "Finding", "Link", "Recording", "Sample", "totals_dtype"):
+            if not name.endswith(("Error", "State")) and name not in (
+                "ContactPoint",
+                "Finding",
+                "Link",
+                "Recording",
+                "Sample",
+                "totals_dtype",
+            ):
                 self.assertRegex(table, rf"\b{name}\b", f"{name} is not in the table")
 
     def test_everything_says_what_it_is(self):

@@ -72,11 +72,15 @@ class Dynamics(unittest.TestCase):
         momentum = numpy.einsum("nij,nj->ni", A, self.v)
         self.near(momentum[:, 3:], sums["momentum_linear"], 1e-12)
         self.near(momentum[:, :3], sums["momentum_angular"] - numpy.cross(sums["com"], sums["momentum_linear"]), 1e-12)
-        self.near(numpy.einsum("nij,nj->ni", m.com_jacobian(self.q), self.v) * sums["mass"][:, None], sums["momentum_linear"], 1e-12)
+        self.near(
+            numpy.einsum("nij,nj->ni", m.com_jacobian(self.q), self.v) * sums["mass"][:, None], sums["momentum_linear"], 1e-12
+        )
         h = 1e-6
+
         def at(h):
             q = m.integrate(self.q, self.v, h)
             return numpy.einsum("nij,nj->ni", m.centroidal_matrix(q), self.v + h * self.a)
+
         self.near(m.momentum_rate(self.q, self.v, self.a), (at(h) - at(-h)) / (2 * h), 1e-6)
 
     def test_motors(self):

@@ -52,6 +52,7 @@ class Order(unittest.TestCase):
     def test_nothing_leaks(self):
         with open("/proc/self/statm") as file:
             pages = lambda: file.seek(0) or int(file.read().split()[1])
+
             def work(count):
                 for _ in range(count):
                     model = catena.load(TWO_LINKS)
@@ -62,6 +63,7 @@ class Order(unittest.TestCase):
                         batch.set_state([1])
                     except ValueError:
                         pass
+
             work(50)
             before = pages()
             work(200)
@@ -152,7 +154,9 @@ class Chance(unittest.TestCase):
         def thing():
             kind = draw.randrange(9)
             if kind == 0:
-                return draw.choice([None, "text", b"x", -1, 10**20, 1.5, float("nan"), [], [[1], [2, 3]], {}, object(), model, True])
+                return draw.choice(
+                    [None, "text", b"x", -1, 10**20, 1.5, float("nan"), [], [[1], [2, 3]], {}, object(), model, True]
+                )
             a = numpy.zeros(draw.choice(shapes), draw.choice(dtypes) if kind == 1 else "f8")
             if kind == 2 and a.ndim:
                 a = numpy.zeros((2 * a.shape[0], *a.shape[1:]))[::2]
@@ -166,7 +170,12 @@ class Chance(unittest.TestCase):
                 a = a + numpy.inf
             return a
 
-        calls = [getattr(o, name) for o in (model, batch, tapes) for name in dir(o) if not name.startswith("_") and callable(getattr(o, name))]
+        calls = [
+            getattr(o, name)
+            for o in (model, batch, tapes)
+            for name in dir(o)
+            if not name.startswith("_") and callable(getattr(o, name))
+        ]
         good = 0
         for _ in range(3000):
             call = draw.choice(calls)
@@ -186,7 +195,12 @@ class Chance(unittest.TestCase):
 
 class Imports(unittest.TestCase):
     def test_nothing_of_pictures_is_loaded(self):
-        said = subprocess.run([sys.executable, "-c", "import catena; print(open('/proc/self/maps').read())"], capture_output=True, text=True, check=True).stdout
+        said = subprocess.run(
+            [sys.executable, "-c", "import catena; print(open('/proc/self/maps').read())"],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
         self.assertIn("_core", said)
         for library in ("libGL", "libEGL", "libglfw", "libmpi", "libcuda"):
             self.assertNotIn(library, said)

@@ -118,14 +118,27 @@ class Coordinates(unittest.TestCase):
     def test_wrong_arrays(self):
         model = catena.load(TWO_LINKS)
         q, v = random_states(model, 3)
-        for bad, error in ((q[:, :4], ValueError), (q.astype(complex), TypeError), ("text", TypeError), (None, TypeError), (q[:2], ValueError),
-                           (numpy.array(3.0), ValueError), (q > 0, TypeError)):
+        for bad, error in (
+            (q[:, :4], ValueError),
+            (q.astype(complex), TypeError),
+            ("text", TypeError),
+            (None, TypeError),
+            (q[:2], ValueError),
+            (numpy.array(3.0), ValueError),
+            (q > 0, TypeError),
+        ):
             with self.assertRaises(error, msg=repr(bad)):
                 model.integrate(bad, v)
         frozen = numpy.empty((3, 5))
         frozen.flags.writeable = False
-        for bad, error in ((numpy.empty((3, 4)), ValueError), (numpy.empty((3, 5), numpy.float32), TypeError), (frozen, TypeError),
-                           (numpy.empty((6, 5))[::2], TypeError), ([], TypeError), (numpy.empty((3, 5), ">f8"), TypeError)):
+        for bad, error in (
+            (numpy.empty((3, 4)), ValueError),
+            (numpy.empty((3, 5), numpy.float32), TypeError),
+            (frozen, TypeError),
+            (numpy.empty((6, 5))[::2], TypeError),
+            ([], TypeError),
+            (numpy.empty((3, 5), ">f8"), TypeError),
+        ):
             with self.assertRaises(error, msg=repr(bad)):
                 model.integrate(q, v, out=bad)
         line = numpy.zeros(30)
