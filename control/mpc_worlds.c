@@ -211,7 +211,8 @@ static void step_model(going *g)
         memcpy(world_of(g, i)->next, g->next + (size_t)i * nx, nx * sizeof *g->next);
         if (status != CTN_OK) leave_out(g, i, status, &err);
         else if (!g->good[i])
-            leave_out(g, i, fail(&err, CTN_FROZEN, "world %d: the model cannot step from where the plant is", g->world[i]), &err);
+            leave_out(g, i, fail(&err, CTN_FROZEN, "world %d: the model freezes in a step from where the plant is", g->world[i]),
+                      &err);
     }
     close_up(g);
 }

@@ -218,6 +218,12 @@ static int threads_of(const scene_plant *s, const ctn_batch_config *cfg)
     return asked < jobs ? asked : jobs;
 }
 
+/// Whether it is linearised by accelerations, which are the model's: of no parameters.
+static bool by_accelerations(const scene_plant *s, const ctn_batch_config *cfg)
+{
+    return !cfg->parameter_count && accelerations_suffice(s->model, cfg, s->hold);
+}
+
 /// Whether there is memory for all knots: for what tapes take of each, and for what those keep of it who steer (control/ilqr.h,
 /// of as many trajectories as there are points; samples keep less). Tapes of some knots tell, before those of all are opened.
 static bool fits(scene_plant *s, const ctn_batch_config *cfg, int points, ctn_error *err)
@@ -234,9 +240,9 @@ static bool fits(scene_plant *s, const ctn_batch_config *cfg, int points, ctn_er
     const ilqr_config own = {.backward = 1, .forward = 1, .alphas = points, .second = s->scene->optimize.method == 2};
     enum { WRITTEN = 45 };  // bytes of a number of a plan, written and read again
     const plant *const p = &s->plant;
-    const bool by_accelerations = !cfg->parameter_count && accelerations_suffice(s->model, cfg, s->hold);
     s->bytes = ctn_tapes_bytes(tapes) / SOME * (s->scene->optimize.remember ? 2 : 1) +
-               (ilqr_bytes(&two, &own) - ilqr_bytes(&one, &own)) + (by_accelerations ? accelerations_bytes(s->model, cfg) : 0) +
+               (ilqr_bytes(&two, &own) - ilqr_bytes(&one, &own)) +
+               (by_accelerations(s, cfg) ? accelerations_bytes(s->model, cfg) : 0) +
                WRITTEN * (size_t)(1 + p->m + p->nx + p->m * p->n);
     const double all = (double)s->bytes * p->knots, most = memory_limit();
     ctn_tapes_free(tapes);
@@ -346,7 +352,7 @@ scene_plant *scene_plant_open(const ctn_scene *scene, const ctn_model *model, co
     if (!opened) fail(err, CTN_NO_MEMORY, "not enough memory for %d knots", knots);
     for (int k = 0; k < cfg->parameter_count && opened; k++)
         opened = ctn_model_parameter(model, cfg->parameters[k], &s->values[k], err) == CTN_OK;
-    if (opened && !s->parameters && accelerations_suffice(model, cfg, s->hold)) {  // which are the model's
+    if (opened && by_accelerations(s, cfg)) {
         s->bare.linearise = linearise_accelerations;
         s->bare.rates = cfg->method == CTN_EULER || cfg->method == CTN_SEMI_IMPLICIT;
         if (s->bare.rates) *(cfg->method == CTN_EULER ? &s->bare.before : &s->bare.after) = cfg->dt;

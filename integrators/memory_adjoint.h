@@ -13,11 +13,12 @@
 
 #include <catena/batch.h>
 
-/// Of methods of one stage velocities and friction, of several stages friction.
-FN memory_kind memory_of(const ctn_batch_config *cfg)
+/// Of methods of one stage velocities and friction, of several stages friction, where there is any.
+FN memory_kind memory_of(const lane_model *m, const ctn_batch_config *cfg)
 {
     if (!position_based(cfg->method) || is_alpha(cfg) || carries_old(cfg)) return MEMORY_HELD;
-    return stages_of(cfg) == 1 ? MEMORY_PLACES : MEMORY_FRICTION;
+    if (stages_of(cfg) == 1) return MEMORY_PLACES;
+    return m->ncontact || m->rubs ? MEMORY_FRICTION : MEMORY_HELD;
 }
 
 /// After ladder_prepare() of the step of several stages that led to the state: from the gradient by that, friction's by q.
@@ -31,12 +32,7 @@ KERNEL void friction_memory_pullback(const lane_model *m, ladder_adjoint *A, con
     for (int k = 0; k < m->ncontact; k++) scratch->press[k] = rset(0);  // goes by q and v (position_start_pullback())
     if (m->ncontact)
         stage_memory_pullback(m, W, &more->touch, more->at, state->slip, scratch->press, more->b, scratch->q, scratch->slip);
-    for (int i = 0; i < m->nbody && m->rubs; i++) {
-        const lane_body *b = &m->bodies[i];
-        const int j = b->vadr;
-        if (b->flags & BODY_FRICTION)
-            more->b[last + j] = more->b[last + j] + bent_pullback(m, b, bent_by(b, W->in.z, W->in.u + last), state->z[j]);
-    }
+    end_stage_bent_pullback(m, more, state->z, scratch->q);
     for (int k = 0; k < m->nv; k++) q_bar[k] = more->b[last + k];
 }
 

@@ -379,6 +379,20 @@ KERNEL void stage_begin_pullback(const lane_model *m, stage_adjoint *A, const st
     clear_stage_frames(m, A);
 }
 
+/// Of how far joints with friction are bent after the step, z_bar [nv]: gradients by the last stage, added to A->b, and by q.
+KERNEL void end_stage_bent_pullback(const lane_model *m, stage_adjoint *A, const real *z_bar, real *q_bar)
+{
+    const stages *W = &A->P.W;
+    const int last = (W->table->stages - 1) * m->nv;
+    for (int i = 0; i < m->nbody && m->rubs; i++) {
+        const lane_body *b = &m->bodies[i];
+        const int j = b->vadr;
+        if (!(b->flags & BODY_FRICTION)) continue;
+        const real by = bent_pullback(m, b, bent_by(b, W->in.z, W->in.u + last), z_bar[j]);
+        A->b[last + j] = A->b[last + j] + by, q_bar[j] = q_bar[j] - by;
+    }
+}
+
 /// After stage_prepare() and stage_begin_pullback(): added to `bar`, the gradients by what the step starts from, from those by the
 /// state after it.
 KERNEL void stage_pullback(const lane_model *m, stage_adjoint *A, const state_bar *after, const stage_bar *bar)
@@ -397,13 +411,7 @@ KERNEL void stage_pullback(const lane_model *m, stage_adjoint *A, const state_ba
     }
     end_stages_wound_pullback(m, A, after->wound, bar);
     if (m->ncontact) stage_memory_pullback(m, W, &A->touch, A->at, after->slip, after->press, A->b, bar->q, bar->slip);
-    for (int i = 0; i < m->nbody && m->rubs; i++) {
-        const lane_body *b = &m->bodies[i];
-        const int j = b->vadr;
-        if (!(b->flags & BODY_FRICTION)) continue;
-        const real by = bent_pullback(m, b, bent_by(b, W->in.z, W->in.u + last * m->nv), after->z[j]);
-        end[j] = end[j] + by, bar->q[j] = bar->q[j] - by;
-    }
+    end_stage_bent_pullback(m, A, after->z, bar->q);
     const real dV = rset(t->dV[last]);
     for (int i = 0, k = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];

@@ -154,10 +154,10 @@ static int inverse_main(const arguments *args)
     ctn_error err;
     new_file f = {0};
     int status = open_motion(args, &x);
-    if (status == EXIT_OK && new_file_open(&f, args->value[OPT_OUT], &err) != CTN_OK) status = status_error(&err, "");
+    if (status == EXIT_OK && new_file_open(&f, args->value[OPT_OUT], &err) != CTN_OK) status_error(&err, ""), status = EXIT_RUN;
     if (status == EXIT_OK) {
         status = go_through(&x, f.stream);
-        if (new_file_close(&f, status == EXIT_OK, &err) != CTN_OK) status = status_error(&err, "");
+        if (new_file_close(&f, status == EXIT_OK, &err) != CTN_OK) status_error(&err, ""), status = EXIT_RUN;
     }
     if (status == EXIT_OK && !args->value[OPT_QUIET])
         printf("forces        %s, %lld steps of %g s, at most %.6g N m or N\ndistance      %.3g rad or m at most\n",

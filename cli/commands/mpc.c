@@ -51,14 +51,14 @@ static int read_options(const arguments *args, mpc_asked *a)
         if (status == EXIT_OK) status = keep_scene(OPT_OUT, a->table, kept[k]);
     }
     if (status == EXIT_OK) status = keep_output(a->out);
+    if (status == EXIT_OK) status = keep_output(a->table);
     const scene_optimize *const o = &a->s.scene->optimize;
     int hold;
     const double knot = o->knot > 0 ? o->knot : a->s.cfg.dt;
     if (status == EXIT_OK && ((a->plant.scene && !mpc_plant(a, knot, &hold)) || !mpc_knots(a, knot))) status = EXIT_USAGE;
     if (status == EXIT_OK && (o->method == 1 || o->backward > 1 || o->forward > 1))
         warning("%s: `method: plancher`, `backward` and `forward` are for catena optimize; plans that are made anew are by "
-                "iterative LQR "
-                "in one piece",
+                "iterative LQR in one piece",
                 clean(a->s.scene->path).text);
     return status;
 }

@@ -279,10 +279,10 @@ int mpc_follow_worlds(const arguments *args, const mpc_asked *a)
         for (int w = 0; w < a->worlds && m; w++) most = fmax(most, mpc_worlds_state(m, w, NULL).violation);
         mpc_warn_of_limits(&a->s.scene->optimize, most);
     }
-    if (status == EXIT_OK && new_file_open(&f, a->table, &err) != CTN_OK) status = status_error(&err, "");
+    if (status == EXIT_OK && new_file_open(&f, a->table, &err) != CTN_OK) status_error(&err, ""), status = EXIT_RUN;
     else if (status == EXIT_OK) {
         status = follow(a, m, &plants, f.stream);
-        if (new_file_close(&f, true, &err) != CTN_OK) status = status_error(&err, "");
+        if (new_file_close(&f, true, &err) != CTN_OK) status_error(&err, ""), status = EXIT_RUN;
     }
     status = close_plants(&plants, status);
     mpc_worlds_close(m);

@@ -218,8 +218,8 @@ const command command_optimize = {
              "told in each knot of time is looked for, from a guess on, until no change makes it cheaper.\n"
              "Three files are written, named after --out FILE.yaml: the scene with a controller that plays what was\n"
              "found, which run, view, render and rollout open; FILE.plan.csv, the plan itself: what motors are told,\n"
-             "states, and gains that bring the motion back to them; FILE.csv, a row an iteration. What the plan costs is\n"
-             "told as planned, as the scene plays it, and in steps a tenth as long.\n"
+             "states, gains that bring the motion back to them, and last what holds it where it ends; FILE.csv, a row an\n"
+             "iteration. What the plan costs is told as planned, as the scene plays it, and in steps a tenth as long.\n"
              "Of limits that the scene has, it is told how far they are missed. FILE.checkpoint is where --resume goes on\n"
              "from, with the same bits, also with more --iterations. A scene that plays a plan already begins with that.\n"
              "Exit status: 0 success; 1 interrupted, or a file could not be written; 2 bad usage or a bad scene.\n",

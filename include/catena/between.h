@@ -45,7 +45,8 @@ CTN_API int ctn_model_nequation(const ctn_model *model);
 
 /// The forces of these equations in the step made last, values [worlds][nequation]: N along the axes of the world where they
 /// say that two points are one, on link a; N m over the loop's `length` where they say how frames are turned; N m or N of
-/// couplings, on the joint that follows. Sensors of loops have them as force and torque (catena/sensors.h). Returns CTN_BAD_ARGUMENT for a NULL, CTN_NO_MEMORY.
+/// couplings, on the joint that follows. Sensors of loops have them as force and torque (catena/sensors.h). Returns
+/// CTN_BAD_ARGUMENT for a NULL, CTN_NO_MEMORY.
 CTN_API ctn_status ctn_batch_equation_forces(ctn_batch *batch, double *values, ctn_error *err);
 
 #ifdef __cplusplus

@@ -282,7 +282,8 @@ ctn_status ctn_tapes_jacobian(ctn_tapes *t, double *A, double *B, double *F, ctn
     const size_t n = 2 * t->nv;
     if (!n) return CTN_OK;
     const size_t threads = (size_t)job_threads(t->batch), rows = threads * MOST_LANES * n * t->bar;
-    const memory_kind memory = A && t->lead ? t->batch->engine->adjoint_memory_of(&t->batch->cfg) : MEMORY_HELD;
+    const memory_kind memory =
+        A && t->lead ? t->batch->engine->adjoint_memory_of(lanes_of(t->batch, 0), &t->batch->cfg) : MEMORY_HELD;
     const bool places = memory == MEMORY_PLACES;
     linearising job = {.tapes = t, .A = A, .B = B, .F = F, .led = memory != MEMORY_HELD};
     job.bars = calloc(rows + (places ? rows / 2 + threads * 3 * t->nv * t->nv : 0), sizeof(double));

@@ -154,7 +154,7 @@ typedef struct ctn_engine {
                            const double *const *q_bar, const double *const *v_bar, double *const *state_bar);
     // what states of the method remember that where bodies are tells, after adjoint_prepare of the step that led to one, in the way
     // 0: by the q [nv] of the state, and by those that the step began at
-    memory_kind (*adjoint_memory_of)(const ctn_batch_config *cfg);
+    memory_kind (*adjoint_memory_of)(const lane_model *m, const ctn_batch_config *cfg);
     void (*adjoint_memory)(const lane_model *m, const ctn_batch_config *cfg, void *work, int count,
                            const double *const *state_bar, double *const *q_bar, double *const *before_bar);
 } ctn_engine;

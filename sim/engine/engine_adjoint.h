@@ -330,7 +330,7 @@ static void run_adjoint_start(const lane_model *of, const ctn_batch_config *cfg,
     if (by_contact) lane_scatter(by_contact, count, W->by_contact, gradients);
 }
 
-static memory_kind adjoint_memory_of(const ctn_batch_config *cfg) { return memory_of(cfg); }
+static memory_kind adjoint_memory_of(const lane_model *m, const ctn_batch_config *cfg) { return memory_of(m, cfg); }
 
 static void run_adjoint_memory(const lane_model *of, const ctn_batch_config *cfg, void *work, int count,
                                const double *const *state_bar, double *const *q_bar, double *const *before_bar)
@@ -340,7 +340,7 @@ static void run_adjoint_memory(const lane_model *of, const ctn_batch_config *cfg
     lane_gather(W->after_bar.q, state_bar, (int)bar_size(m, cfg));
     const position_state start = as_position(&W->before);
     for (int k = 0; k < m->nv; k++) W->v_bar[k] = rset(0);
-    if (memory_of(cfg) == MEMORY_FRICTION) friction_memory_pullback(m, &W->po, &W->after_bar, &W->before_bar, W->q_bar);
+    if (memory_of(m, cfg) == MEMORY_FRICTION) friction_memory_pullback(m, &W->po, &W->after_bar, &W->before_bar, W->q_bar);
     else place_memory_pullback(m, &W->po, &start, &W->after_bar, &W->before_bar, W->q_bar, W->v_bar);
     lane_scatter(q_bar, count, W->q_bar, m->nv);
     lane_scatter(before_bar, count, W->v_bar, m->nv);
