@@ -15,6 +15,7 @@
 #include "integrators/between_step.h"
 #include "integrators/bond_terms.h"
 #include "integrators/collocation.h"
+#include "integrators/joint_factors.h"
 #include "integrators/joint_matrix.h"
 #include "integrators/length_terms.h"
 #include "integrators/motor_map.h"

@@ -24,6 +24,7 @@
 #include "integrators/collocation.h"
 #include "integrators/fixed_touches.h"
 #include "integrators/force_unit.h"
+#include "integrators/joint_factors.h"
 #include "integrators/joint_matrix.h"
 #include "integrators/newton_sweep.h"
 #include "integrators/pair_sweep.h"
@@ -550,7 +551,8 @@ KERNEL mask between_direction(const lane_model *m, solve *W, mask need, mask *dr
         inner_gradient(m, W);
         const real now = inner_size(m, W);
         first = sel(begun, first, now);
-        real most = rset(1e-4) * sel(lt(first, one), first * first, first);
+        // what is far from its solution is to be linear anew before it has many digits
+        real most = first * sel(lt(first, rset(0.01)), rset(1e-4) * first, rset(0.01));
         most = sel(lt(most, rset(1e-13)), rset(1e-13), most);
         busy = both(busy, either(not_(begun), gt(now, most)));
         if (!any_of(busy)) break;

@@ -1,5 +1,5 @@
 /// The Newton matrix of a step in joint space, with what acts between bodies in it: the tree's own composite blocks, rows that
-/// join two bodies, equations at its border; and its LDL' factors, which keep to what is not zero. (docs/theory.md 4.14)
+/// join two bodies, equations at its border. Its factors, joint_factors.h, keep to what is not zero. (docs/theory.md 4.14)
 ///
 ///     [H + sum k r r'   J']      H_jk = S_j'(sum of blocks beyond both) S_k, the matrix of newton_sweep.h
 ///     [J               -C ]      r: a row that joins two bodies; J: equations, with compliance C
@@ -93,6 +93,23 @@ FN void take_numbers(real *to, const real *of, real a, int n)  // to - a of
     for (; k + 4 <= n; k += 4) four_store(to + k, four_fnmadd(four_of(a), four_load(of + k), four_load(to + k)));
 #endif
     for (; k < n; k++) to[k] = fnmadd(a, of[k], to[k]);
+}
+FN void copy_numbers(real *to, const real *of, int n)
+{
+    int k = 0;
+#ifdef FOUR_NUMBERS
+    for (; k + 4 <= n; k += 4) four_store(to + k, four_load(of + k));
+#endif
+    for (; k < n; k++) to[k] = of[k];
+}
+FN void clear_numbers(real *to, int n)
+{
+    const real o = rset(0);
+    int k = 0;
+#ifdef FOUR_NUMBERS
+    for (; k + 4 <= n; k += 4) four_store(to + k, four_of(o));
+#endif
+    for (; k < n; k++) to[k] = o;
 }
 /// Adds a[k] b[k] for columns from k on to the sum of every fourth column.
 FN void dot_numbers(const real *a, const real *b, int k, int end, real s[4])
@@ -405,7 +422,17 @@ KERNEL void matrix_add_cross(const lane_model *m, joint_matrix *M, real *H, cons
     }
 }
 
-// ---- factors
+// ---- its rows
+
+/// The runs of a node, with its own columns in the first. Columns between those that it is joined to may be among them: numbers of
+/// them are zeros, and one run is done sooner than two.
+FN const column_run *joined_runs(const joint_matrix *M, int node, int *n)
+{
+    *n = (int)(M->first[node + 1] - M->first[node]);
+    return M->joined + M->first[node];
+}
+/// Where run i of a node ends before column c of it.
+FN int end_before(const column_run *run, int i, int c) { return i ? run[i].end : c; }
 
 /// All that joins is known: what nodes are joined to when those after them have been eliminated, and so where rows are, and H, of
 /// zeros.
@@ -432,21 +459,11 @@ KERNEL void matrix_begin(const lane_model *m, joint_matrix *M)
         for (size_t c = (size_t)node_start(m, node); c < (size_t)end; c++) {
             M->at[c] = used - from, used += c + 1 - from;
             for (int i = 0; i < n; i++)
-                for (int k = run[i].start; k < (i ? run[i].end : (int)c + 1); k++) M->H[M->at[c] + (size_t)k] = rset(0);
+                clear_numbers(M->H + M->at[c] + (size_t)run[i].start, end_before(run, i, (int)c + 1) - run[i].start);
         }
     }
     M->first[matrix_nodes(m)] = runs, M->at[matrix_size(m)] = used;
 }
-
-/// The runs of a node, with its own columns in the first. Columns between those that it is joined to may be among them: numbers of
-/// them are zeros, and one run is done sooner than two.
-FN const column_run *joined_runs(const joint_matrix *M, int node, int *n)
-{
-    *n = (int)(M->first[node + 1] - M->first[node]);
-    return M->joined + M->first[node];
-}
-/// Where run i of a node ends before column c of it.
-FN int end_before(const column_run *run, int i, int c) { return i ? run[i].end : c; }
 
 /// L becomes H.
 KERNEL void matrix_copy(const lane_model *m, joint_matrix *M)
@@ -454,73 +471,9 @@ KERNEL void matrix_copy(const lane_model *m, joint_matrix *M)
     for (int node = 0, n; node < matrix_nodes(m); node++) {
         const column_run *const run = joined_runs(M, node, &n);
         for (int c = node_start(m, node); c < node_end(m, node); c++)
-            for (int i = 0; i < n; i++) {
-                const real *const from = matrix_row(M, M->H, c);
-                real *const to = matrix_row(M, M->L, c);
-                for (int k = run[i].start; k < end_before(run, i, c + 1); k++) to[k] = from[k];
-            }
-    }
-}
-
-FN bool is_zero(real x) { return !any_of(either(lt(x, rset(0)), gt(x, rset(0)))); }  // in all lanes
-
-/// L becomes L and D of what is there; least: how much an equation yields that no joint feels, over 1e-9. minimum: pivots are to
-/// be those of one: positive, negative of equations; else of either sign. Returns the lanes in which they are.
-KERNEL mask matrix_factor(const lane_model *m, joint_matrix *M, real least, bool minimum)
-{
-    const real one = rset(1), zero = rset(0);
-    mask good = not_(none_of());
-    for (int node = matrix_nodes(m) - 1; node >= 0; node--) {
-        const bool equation = m->matrix_nodes[node].equations;
-        for (int c = node_end(m, node) - 1; equation && c >= node_start(m, node); c--) {
-            real *const pivot = &matrix_row(M, M->L, c)[c];
-            M->yields[c] = rset(1e-9) * (*pivot - least);
-            *pivot = fmadd(rset(1e-9), *pivot - least, *pivot);
-        }
-        int n;
-        const column_run *const run = joined_runs(M, node, &n);
-        for (int c = node_end(m, node) - 1; c >= node_start(m, node); c--) {
-            real *const row = matrix_row(M, M->L, c);
-            const mask above = gt(row[c], zero), below = lt(row[c], zero);
-            const mask fine = !minimum ? either(above, below) : equation ? below : above;
-            const real inverse = M->inverse[c] = one / sel(fine, row[c], one);
-            good = both(good, fine);
             for (int i = 0; i < n; i++)
-                for (int k = end_before(run, i, c) - 1; k >= run[i].start; k--) {
-                    if (is_zero(row[k])) continue;  // it need not be joined
-                    real *const to = matrix_row(M, M->L, k);
-                    const real l = row[k] * inverse;
-                    take_numbers(to + run[i].start, row + run[i].start, l, k + 1 - run[i].start);
-                    for (int j = i + 1; j < n; j++)
-                        take_numbers(to + run[j].start, row + run[j].start, l, run[j].end - run[j].start);
-                    row[k] = l;
-                }
-        }
-    }
-    return good;
-}
-
-/// x [size]: the solution for what is in x.
-KERNEL void matrix_solve(const lane_model *m, joint_matrix *M, real *x)
-{
-    int n;
-    for (int node = matrix_nodes(m) - 1; node >= 0; node--) {
-        const column_run *const run = joined_runs(M, node, &n);
-        for (int c = node_end(m, node) - 1; c >= node_start(m, node); c--) {
-            const real *const row = matrix_row(M, M->L, c);
-            for (int i = 0; i < n; i++)
-                take_numbers(x + run[i].start, row + run[i].start, x[c], end_before(run, i, c) - run[i].start);
-            x[c] = x[c] * M->inverse[c];
-        }
-    }
-    for (int node = 0; node < matrix_nodes(m); node++) {
-        const column_run *const run = joined_runs(M, node, &n);
-        for (int c = node_start(m, node); c < node_end(m, node); c++) {
-            const real *const row = matrix_row(M, M->L, c);
-            real s[4] = {rset(0), rset(0), rset(0), rset(0)};
-            for (int i = n - 1; i >= 0; i--) dot_numbers(row, x, run[i].start, end_before(run, i, c), s);
-            x[c] = x[c] - ((s[0] + s[1]) + (s[2] + s[3]));
-        }
+                copy_numbers(matrix_row(M, M->L, c) + run[i].start, matrix_row(M, M->H, c) + run[i].start,
+                             end_before(run, i, c + 1) - run[i].start);
     }
 }
 

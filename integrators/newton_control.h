@@ -74,6 +74,15 @@ FN mask are_solved(const newton_progress *N, real res, real link, mask full, dou
     return both(le(res, rset(tolerance)), is_solved(N, res, link, full, STAGES_PLACES * tolerance));
 }
 
+/// Where the solution that friction has been corrected at still is one: rows are as small as where something may touch, and no step is
+/// much larger than `link`, STAGES_PLACES times as much as of a solution that is followed by nothing. What friction had of the solve
+/// before is off by far more, and one pass leaves as much.
+FN mask is_still_solved(const newton_progress *N, real res, real link, double tolerance)
+{
+    const mask begins = both(N->corrected, not_(N->based));
+    return both(begins, both(le(res, rset(KINKS * tolerance)), le(link, rset(STAGES_PLACES * tolerance))));
+}
+
 /// Settles what an iteration makes of the lanes `taken`, with residual `res`, into *at of those that are done. full: where the
 /// step that led there was not shortened. too_far: where a solution is ambiguous, and none. Done is where it is `found`, or at
 /// rounding level, where the residual falls no more; never the first guess itself: at small steps it is one without any dynamics

@@ -494,6 +494,7 @@ KERNEL void newton_pass(const lane_model *m, double tolerance, int max_iteration
         if (joins(m)) res = residual_between(m, W, res);
         const mask full = le(rset(1), alpha);
         mask found = is_solved(N, res, W->link, full, tolerance);
+        if (m->npair) found = either(found, is_still_solved(N, res, W->link, tolerance));
         if (m->nrow) found = both(found, le(W->between.c, rset(tolerance)));
         need = settle_iterate(N, accepted, res, found, full, W->too_far, max_iterations, &P->residual);
     }

@@ -151,13 +151,17 @@ START_TEST(same_bits_everywhere)
 }
 END_TEST
 
-/// A rod holds two knots of a net together as soon as the later one is eliminated: it does not wait for the others.
+/// A rod holds two knots of a net together as soon as the later one is eliminated: it does not wait for the others. What turns, which
+/// rods do not hold, is eliminated before all of them.
 START_TEST(loops_come_among_bodies)
 {
     ctn_model *const m = model_of(net());
     ck_assert_int_eq(m->nbond, 24);
     for (int k = 0; k < m->nbond; k++) {
-        const int a = m->body_nodes[m->bonds[k].a], b = m->body_nodes[m->bonds[k].b], node = m->bond_nodes[k];
+        const int turns = m->bonds[k].a, node = m->bond_nodes[k];
+        const int a = m->body_nodes[m->bodies[turns].parent], b = m->body_nodes[m->bodies[m->bonds[k].b].parent];
+        ck_assert_int_eq(m->bodies[turns].kind, JOINT_BALL);
+        ck_assert_int_ge(m->body_nodes[turns], m->nmatrix_node - m->nbody / 2);
         ck_assert(m->matrix_nodes[node].equations && m->matrix_nodes[node].width == 1);
         ck_assert_msg(node > (a < b ? a : b) && node < (a < b ? b : a), "rod %d is node %d, its knots are %d and %d", k, node, a,
                       b);

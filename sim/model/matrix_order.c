@@ -98,14 +98,36 @@ static void find_places(ordering *o)
         }
 }
 
-/// Nodes in this order, from the last to the first.
-static void number_nodes(ctn_model *m, const int *after)
+/// Whether any bond has the body in its rows.
+static bool is_in_bonds(const ordering *o, const ctn_body *b)
 {
+    for (int k = 0; o->rows && k < o->m->nbond; k++)
+        if (o->m->bonds[k].rows && has_body(o, &o->m->bonds[k], b)) return true;
+    return false;
+}
+
+/// Whether nothing but the parent's columns are joined to those of a body by bonds, as of a ball that rods hold by its middle. They go
+/// last, as they fill in nothing, and what bonds join is not interrupted by them.
+static bool is_aside(const ordering *o, int i)
+{
+    const ctn_model *const m = o->m;
+    const ctn_body *const b = &m->bodies[i];
+    if ((b->flags & BODY_ROOT) || (i + 1 < m->nbody && !(m->bodies[i + 1].flags & BODY_ROOT) && m->bodies[i + 1].parent == i))
+        return false;
+    return !is_in_bonds(o, b) && is_in_bonds(o, &m->bodies[b->parent]);
+}
+
+/// Nodes in this order, from the last to the first.
+static void number_nodes(const ordering *o, ctn_model *m)
+{
+    const int *const after = o->after;
     m->nmatrix_node = m->nbody;
     for (int k = 0; k < m->nbond; k++) m->nmatrix_node += m->bonds[k].rows > 0;
     int node = m->nmatrix_node;
+    for (int i = m->nbody - 1; i >= 0; i--)
+        if (is_aside(o, i)) m->matrix_nodes[m->body_nodes[i] = --node] = (matrix_node){.width = m->bodies[i].nv};
     for (int i = m->nbody - 1; i >= -1; i--) {
-        if (i >= 0) m->matrix_nodes[m->body_nodes[i] = --node] = (matrix_node){.width = m->bodies[i].nv};
+        if (i >= 0 && !is_aside(o, i)) m->matrix_nodes[m->body_nodes[i] = --node] = (matrix_node){.width = m->bodies[i].nv};
         for (int k = m->nbond - 1; k >= 0; k--)
             if (m->bonds[k].rows && after[k] == i)
                 m->matrix_nodes[m->bond_nodes[k] = --node] = (matrix_node){.width = m->bonds[k].rows, .equations = true};
@@ -128,7 +150,7 @@ bool order_matrix(ctn_model *m, const double *rows)
         ok = o.rows;
         if (ok) o.basis = o.rows + numbers, o.length = o.basis + numbers, scale_rows(&o, rows), find_places(&o);
     }
-    if (ok) number_nodes(m, o.after);
+    if (ok) number_nodes(&o, m);
     free(o.after), free(o.rows);
     return ok;
 }
