@@ -75,11 +75,11 @@ KERNEL real merit_of_bonds(const lane_model *m, const solve *W)
     return E;
 }
 
-/// After evaluate(): what acts between bodies.
-KERNEL void evaluate_between(const lane_model *m, solve *W)
+/// After evaluate(): what acts between bodies. stood: as of evaluate_touches().
+KERNEL void evaluate_between(const lane_model *m, solve *W, bool stood)
 {
     real E = W->E;
-    if (m->npair) E = E + evaluate_touches(m, W);
+    if (m->npair) E = E + evaluate_touches(m, W, stood);
     if (m->nbond) E = E + evaluate_bonds(m, W);
     W->between.plain = E;
     W->E = E;

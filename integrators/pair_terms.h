@@ -370,23 +370,28 @@ FN void add_wrench(solve *W, int i, vec3 arm, vec3 f)
     if (i >= 0) W->body[i].w = wrench_add(W->body[i].w, force_at(arm, f));
 }
 
-/// How element t of pair p stands with its bodies at a and b.
-FN void place_touch(const lane_model *m, const solve *W, const touch_pair *p, const pair_pose *P, body_at a, body_at b,
-                    pair_touch *t)
+/// How far apart element t of pair p is.
+FN void place_gap(const lane_model *m, const touch_pair *p, const pair_pose *P, pair_touch *t)
 {
-    const body_at A = begun_at(W, m->touch_shapes[p->a].body), B = begun_at(W, m->touch_shapes[p->b].body);
     t->at = gap_of_pair(m, p, t->element, P, &t->n);
     // lanes that do not look at it may have it anywhere, at infinity too, as edges that are parallel
     const mask looks = gt(t->weight, rset(0));
     t->at.gap = sel(looks, t->at.gap, rset(1)), t->at.n = sel3(looks, t->at.n, zero3());
     t->at.ra = sel3(looks, t->at.ra, zero3()), t->at.rb = sel3(looks, t->at.rb, zero3());
+}
+
+/// How far its friction is bent with its bodies at a and b.
+FN void place_friction(const lane_model *m, const solve *W, const touch_pair *p, body_at a, body_at b, pair_touch *t)
+{
+    const body_at A = begun_at(W, m->touch_shapes[p->a].body), B = begun_at(W, m->touch_shapes[p->b].body);
     t->arm_a = mul(a.R, t->ma), t->arm_b = mul(b.R, t->mb);
     const vec3 way = sub(add(a.dp, sub(t->arm_a, mul(A.R, t->ma))), add(b.dp, sub(t->arm_b, mul(B.R, t->mb))));
     t->s = along_ground(t->n, add(t->z, way));
 }
 
-/// All elements at the iterate: adds their wrenches to those of bodies. Returns their energy.
-KERNEL real evaluate_touches(const lane_model *m, solve *W)
+/// All elements at the iterate: adds their wrenches to those of bodies. stood: no lane has moved since the last time, nor have
+/// elements been listed: gaps are as they were, whatever has become of friction. Returns their energy.
+KERNEL real evaluate_touches(const lane_model *m, solve *W, bool stood)
 {
     between_work *const B = &W->between;
     const real o = rset(0);
@@ -397,8 +402,12 @@ KERNEL real evaluate_touches(const lane_model *m, solve *W)
         pair_touch *const t = &B->touch[k];
         const touch_pair *const p = &m->touch_pairs[t->pair];
         const int a = m->touch_shapes[p->a].body, b = m->touch_shapes[p->b].body;
-        if (t->pair != last) P = pair_now(m, W, p), A = now_at(W, a), C = now_at(W, b), last = t->pair;
-        place_touch(m, W, p, &P, A, C, t);
+        if (t->pair != last) {
+            A = now_at(W, a), C = now_at(W, b), last = t->pair;
+            if (!stood) P = pair_where(m, W, p, A, C);
+        }
+        if (!stood) place_gap(m, p, &P, t);
+        place_friction(m, W, p, A, C, t);
         t->normal = press_of_pair(m, p, t, t->at.gap, W->in.drag), t->rub = rub_of_pair(m, p, t, t->s);
         t->acts = any_of(either(gt(t->normal.force, o), gt(t->lag, o)));
         if (!t->acts) continue;

@@ -46,7 +46,7 @@ KERNEL real position_factor(const lane_model *m, position_adjoint *A)
 {
     solve *W = &A->W;
     evaluate(m, W);
-    if (joins(m)) evaluate_between(m, W);
+    if (joins(m)) evaluate_between(m, W, false);
     if (m->ncontact) add_terrain_bends(m, W);
     real most = residual(m, W);
     if (joins(m)) {

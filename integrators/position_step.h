@@ -476,8 +476,10 @@ KERNEL void newton_pass(const lane_model *m, double tolerance, int max_iteration
 {
     solve *W = &P->W;
     const real alpha = N->alpha, E = N->E, slope = N->slope;
-    if (joins(m)) evaluate(m, W), evaluate_between(m, W);
-    else if (W->stands) evaluate_again(m, W);
+    if (joins(m)) {
+        const bool stood = W->stands;
+        evaluate(m, W), evaluate_between(m, W, stood);
+    } else if (W->stands) evaluate_again(m, W);
     else evaluate(m, W);
     count_evaluation(count, N->running);
     real rows = rset(0);
@@ -539,7 +541,7 @@ KERNEL void newton_pass(const lane_model *m, double tolerance, int max_iteration
         if (skew || joins(m)) N->hard = none_of();  // there is no sweep whose step could be followed
     }
     const mask moves = both(N->running, either(need, rejected)), follows = both(moves, N->follows);
-    W->stands = !any_of(moves);
+    W->stands = !any_of(either(moves, unseen));
     move_iterate(m, P, N->alpha, both(moves, not_(follows)));
     if (any_of(follows)) follow_iterate(m, P, N->alpha, follows);
     if (m->ncontact || m->npair) {

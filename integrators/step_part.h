@@ -253,7 +253,7 @@ KERNEL void blame_part(const lane_model *m, const position_state *S, ladder_work
     if (t) evaluate_stages(m, &more->W), stage_rows(m, &more->W, &square);
     else {
         evaluate(m, &one->W);
-        if (joins(m)) evaluate_between(m, &one->W);
+        if (joins(m)) evaluate_between(m, &one->W, false);
         const real most = residual(m, &one->W);
         if (joins(m)) residual_between(m, &one->W, most);
     }

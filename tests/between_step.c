@@ -204,7 +204,7 @@ static void close_fixture(fixture *f)
 static double energy_now(fixture *f)
 {
     solve *const W = &f->W.po.one.W;
-    evaluate(f->m, W), evaluate_between(f->m, W);
+    evaluate(f->m, W), evaluate_between(f->m, W, false);
     return W->E;
 }
 
