@@ -74,6 +74,7 @@ const option_row options[OPTIONS] = {
     [OPT_WORLD] = {"world", 0, "N", "which world of a recording, from 0 on (default 0; of a plot, a window or diff: all)"},
     [OPT_SHEET] = {"sheet", 0, "CxR", "one picture of C x R pictures from --from to --to, row by row"},
     [OPT_COMPARE] = {"compare", 0, "LIST", "methods to run in step, as rk4@0.001,radau:2@0.05"},
+    [OPT_BASE] = {"base", 0, "KIND", "of a URDF: fixed (default), or free: it flies"},
     [OPT_SPEED] = {"speed", 0, "X", "of the clock, times real time (default 1; below: slow motion)"},
     [OPT_PAUSED] = {"paused", 0, NULL, "begin with the clock stopped"},
     [OPT_SHOW] = {"show", 0, "LIST", "list of axes, frames, com, trail, names, contacts; render: text, trail:LINK[:x,y,z], too"},

@@ -61,6 +61,7 @@ enum option_id {
     OPT_WORLD,
     OPT_SHEET,
     OPT_COMPARE,
+    OPT_BASE,
     OPT_SPEED,
     OPT_PAUSED,
     OPT_SHOW,

@@ -11,7 +11,7 @@ const command *const commands[] = {
 #ifdef CATENA_VIEWER
     &command_view,
 #endif
-    &command_search, &command_optimize, &command_mpc, &command_inverse, &command_plot,   &command_info,    &command_eval,   &command_check, &command_convert, &command_scenes, &command_bench, NULL,
+    &command_search, &command_optimize, &command_mpc, &command_inverse, &command_plot,   &command_info,    &command_eval,   &command_check, &command_convert, &command_compare, &command_scenes, &command_bench, NULL,
 };
 
 const char commands_purpose[] = "Articulated rigid bodies at large time steps";
