@@ -154,10 +154,10 @@ class Numbers(unittest.TestCase):
 
     def test_largest(self):
         held = {0.001: "", 0.002: "", 0.005: "gains energy", 0.01: ""}
-        row = stability.Row("catena", "rk4", {dt: with_catena.Held(why, 1.0, 1.0) for dt, why in held.items()})
+        row = stability.Row("catena", "rk4", {dt: with_catena.Held(why, 1.0) for dt, why in held.items()})
         self.assertEqual(row.largest, 0.002, "one that holds by chance above one that does not is none")
-        self.assertIsNone(stability.Row("catena", "rk4", {0.001: with_catena.Held("stops", 1.0, 0.0)}).largest)
-        tried = stability.sweep("catena", "rk4", lambda method, dt: with_catena.Held("" if dt < 0.02 else "stops", 1.0, 1.0))
+        self.assertIsNone(stability.Row("catena", "rk4", {0.001: with_catena.Held("stops", 1.0)}).largest)
+        tried = stability.sweep("catena", "rk4", lambda method, dt: with_catena.Held("" if dt < 0.02 else "stops", 1.0))
         self.assertEqual((tried.largest, set(tried.held)), (0.015, set(stability.STEPS)))
 
     def test_cheapest(self):
@@ -180,7 +180,7 @@ class Numbers(unittest.TestCase):
 
         def report(dt, cost):
             held = lambda most: {
-                step: with_catena.Held("" if step <= most else "stops", 1.0, 0.1) for step in stability.STEPS
+                step: with_catena.Held("" if step <= most else "stops", 1.0) for step in stability.STEPS
             }  # noqa: E731
             r = Report(read_robot(ARM), self.model, 1, 10.0, {"catena": "1", "MuJoCo": "2"}, motion=motion.begin(self.model, 1))
             r.rows = [stability.Row("catena", "alpha", held(dt)), stability.Row("MuJoCo", "rk4", held(0.01))]

@@ -77,8 +77,8 @@ def find_reference(motion: Motion) -> None:
 
 
 def _refine(motion: Motion, method: str, duration: float) -> bool:
-    begun, steps, end, change = time.perf_counter(), max(50, round(duration / 0.01)), None, math.inf
-    while time.perf_counter() - begun < TIME_FOR_REFERENCE:
+    begun, steps, end, change = time.process_time(), max(50, round(duration / 0.01)), None, math.inf
+    while time.process_time() - begun < TIME_FOR_REFERENCE:
         ended = with_catena.finish(motion.model, method, duration / steps, steps, motion.q, motion.v)
         before, change = change, distance(points(motion.model, ended.q), end) if end is not None else math.inf
         end = points(motion.model, ended.q)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from . import agreement, plots, precision, stability, verdicts
+from . import agreement, plots, precision, stability, verdicts, whole
 from .report import Report
 from .verdicts import AHEAD, ALIKE, BEHIND, milliseconds, number
 
@@ -86,9 +86,9 @@ def _verdicts(report: Report) -> str:
 def _agreement(report: Report) -> str:
     text = (
         f"<p>{agreement.STATES} states at random, about a radian from where the file starts. The figure is the largest "
-        f"difference, relative to the largest entry at that state; up to {agreement.BOUND:g} counts as the same. Compared are masses, "
-        "joints, joint springs and dampers, armature and gravity. Taken off in all programs, as each has a law of its own for them, or "
-        f"only one has it: {escape(report.robot.said_of_taken_off())}.</p>"
+        f"difference, relative to the largest entry at that state; up to {agreement.BOUND:g} counts as the same. Compared are "
+        "masses, joints, joint springs and dampers, armature and gravity. Taken off in all programs, as each has a law of its own "
+        f"for them, or only one has it: {escape(report.robot.said_of_taken_off())}.</p>"
     )
     rows = []
     for found in report.agreements:
@@ -134,7 +134,7 @@ def _cells(row: stability.Row) -> list[str]:
         elif held.why:
             cells.append(_right(f'<span title="{escape(held.why)} at {held.time:.3g} s">{held.time:.2g} s</span>', "fails"))
         else:
-            cells.append(_right("holds", "holds"))
+            cells.append(_right("✓", "holds"))
     return cells
 
 
@@ -156,10 +156,10 @@ def _steps(report: Report) -> str:
     if report.motion is None:
         return f"<p>{escape(report.no_motion)}</p>"
     return (
-        f"<p>{_start(report)} A run of {report.duration:g} s holds if its energy never rises by more than {stability.ALLOWED:.0%} "
-        f"of the most kinetic energy that the motion has ({number(report.motion.scale)} J), and no number is infinite. Where one "
-        "fails, the cell says after how long. To hold is not to be accurate: position-based methods hold by losing energy "
-        "(the next section has errors).</p>"
+        f"<p>{_start(report)} A run of {report.duration:g} s holds if its energy never rises by more than "
+        f"{stability.ALLOWED:.0%} of the most kinetic energy that the motion has ({number(report.motion.scale)} J), and no number "
+        "is infinite. Where one fails, the cell says after how long. To hold is not to be accurate: position-based methods hold "
+        "by losing energy (the next section has errors).</p>"
     ) + _steps_table(report.rows)
 
 
@@ -172,10 +172,10 @@ def _precision(report: Report) -> str:
         for name, (apart, dt) in report.confirmed.items()
     )
     text = (
-        f"<p>The same motion for {begun.duration:g} s. The error is how far any link ends from a reference: catena {begun.method} "
-        f"in steps of {number(1000 * begun.dt)} ms, which halving them changes by {begun.change:.1g} m. {escape(confirmed)}. Costs are "
-        "wall-clock times of the steps alone, the least of three for short runs. Joint springs and dampers, which Pinocchio lacks, are "
-        "catena's there.</p>"
+        f"<p>The same motion for {begun.duration:g} s. The error is how far any link ends from a reference: catena "
+        f"{begun.method} in steps of {number(1000 * begun.dt)} ms, which halving them changes by {begun.change:.1g} m. "
+        f"{escape(confirmed)}. Costs are times of the CPU for the steps alone, the least of three for short runs. Joint springs "
+        "and dampers, which Pinocchio lacks, are catena's there.</p>"
     )
     alone = [curve for curve in report.curves if curve.worlds == 1]
     text += plots.curves(alone, "cost") + "<p>The same runs, over the size of their steps:</p>" + plots.curves(alone, "dt")
@@ -203,9 +203,10 @@ def _levels(report: Report) -> str:
 def _whole(report: Report) -> str:
     found = report.whole
     text = (
-        "<p>With all that each program reads: contact, limits, friction, actuators at what the file tells them. These laws differ "
-        "from program to program, so there is no common reference, and only what holds is compared: no joint may become more than ten "
-        "times as fast as in the same program's run in steps of 0.5 ms. Links start where the file says, joints at up to 0.5 rad/s.</p>"
+        "<p>With all that each program reads: contact, limits, friction, actuators at what the file tells them. These laws "
+        "differ from program to program, so there is no common reference, and only what holds is compared: no joint may become "
+        "more than ten times as fast as in the same program's run in steps of 0.5 ms. Links start where the file says, joints at "
+        "up to 0.5 rad/s.</p>"
     )
     differs = (
         "MuJoCo's links touch each other where the file lets them; catena's only what is fixed, unless a scene asks for more."
@@ -219,21 +220,17 @@ def _whole(report: Report) -> str:
         )
     text += "".join(f"<p><b>{escape(who)}</b>: {escape(why)}</p>" for who, why in found.refused.items())
     if found.rows:
-        text += _steps_table(found.rows) + _costs(found.rows)
+        text += _steps_table(found.rows) + _costs(found.costs)
     if found.warnings:
         items = "".join(f"<li>{escape(warning)}</li>" for warning in found.warnings)
         text += f"<details><summary>What catena says of the file</summary><ul>{items}</ul></details>"
     return text
 
 
-def _costs(rows: list[stability.Row]) -> str:
-    table = []
-    for row in rows:
-        dt = row.largest
-        if dt is not None:
-            cost = row.held[dt].cost
-            table.append(
-                [row.program, escape(row.method), f"{1000 * dt:g} ms", _right(f"{1000 * cost:.3g}"), _right(number(1 / cost))]
-            )
+def _costs(costs: list[whole.Cost]) -> str:
+    rows = [
+        [c.program, escape(c.method), f"{1000 * c.dt:g} ms", _right(f"{1000 * c.seconds:.3g}"), _right(number(1 / c.seconds))]
+        for c in costs
+    ]
     head = ["program", "method", "largest step that holds", "computing, ms a simulated second", "times real time"]
-    return _table(head, table) if table else ""
+    return _table(head, rows) if rows else ""

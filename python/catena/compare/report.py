@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import platform
@@ -61,20 +62,21 @@ def measure(
         raise ValueError(f"{path}: nothing moves in it: no joint has a degree of freedom")
     report = Report(robot, model, seed, duration, {"catena": catena.__version__}, machine=_machine(), load=os.getloadavg()[0])
     others = _others(report, without)
-    for name, other in others.items():
-        tell(f"dynamics beside {name}")
-        report.agreements.append(agreement.compare(model, other, name, report.programs[name], seed))
-    _note_wheels(report)
-    tell("the reference")
-    _find_motion(report, others)
-    if report.motion is not None:
-        tell("the largest step that holds")
-        _hold(report, others)
-        tell("error over cost")
-        report.curves = precision.curves(report.motion, others.get("MuJoCo"), worlds)
-    tell("the file as it is")
-    mujoco_side = importlib.import_module(".with_mujoco", __package__) if "MuJoCo" in report.programs else None
-    report.whole = whole.compare(robot, duration, seed, mujoco_side)
+    mujoco_side = importlib.import_module(".with_mujoco", __package__) if "MuJoCo" in others else None
+    with mujoco_side.quiet() if mujoco_side else contextlib.nullcontext():
+        for name, other in others.items():
+            tell(f"dynamics beside {name}")
+            report.agreements.append(agreement.compare(model, other, name, report.programs[name], seed))
+        _note_wheels(report)
+        tell("the reference")
+        _find_motion(report, others)
+        if report.motion is not None:
+            tell("the largest step that holds")
+            _hold(report, others)
+            tell("error over cost")
+            report.curves = precision.curves(report.motion, others.get("MuJoCo"), worlds)
+        tell("the file as it is")
+        report.whole = whole.compare(robot, duration, seed, mujoco_side)
     return report
 
 
@@ -96,6 +98,7 @@ def _others(report: Report, without: tuple[str, ...]) -> dict[str, Any]:
             report.absent[name] = f"{side.VERSION} does not take the file: " + " ".join(str(error).split())
             continue
         report.programs[name] = side.VERSION
+        report.notes += getattr(found[name], "notes", [])
     return found
 
 

@@ -86,6 +86,8 @@ def _urdf(file: pathlib.Path, root: ET.Element, base: str) -> Robot:
             ET.SubElement(inertial, "inertia", dict.fromkeys(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), "0"))
     if base == "free":
         _let_fly(file, root)
+    for link in _standing(root):  # some readers refuse inertias of what never moves
+        link.remove(link.find("inertial"))
     without_shapes = _text(root)
     for joint in root.findall("joint"):
         _free_joint_of_urdf(joint, taken)
@@ -109,6 +111,18 @@ def _free_joint_of_urdf(joint: ET.Element, taken: collections.Counter[str]) -> N
         taken["dry friction of joints"] += 1
     for extra in [child for child in joint if child.tag in ("safety_controller", "calibration")]:
         joint.remove(extra)
+
+
+def _standing(root: ET.Element) -> list[ET.Element]:
+    """Links with an <inertial> that no joint moves."""
+    up = {joint.find("child").get("link"): joint for joint in root.findall("joint")}
+
+    def stands(name: str | None) -> bool:
+        while name in up and up[name].get("type") == "fixed":
+            name = up[name].find("parent").get("link")
+        return name not in up
+
+    return [link for link in root.findall("link") if link.find("inertial") is not None and stands(link.get("name"))]
 
 
 def _let_fly(file: pathlib.Path, root: ET.Element) -> None:

@@ -99,20 +99,19 @@ def _of_cost(report: Report, level: float) -> list[Verdict]:
 def _of_real_time(report: Report) -> list[Verdict]:
     """The least cost of a simulated second among the largest steps that hold."""
     best = {}
-    for row in report.whole.rows:
-        dt = row.largest
-        if dt is not None and row.held[dt].cost > 0:
-            best[row.program] = min(best.get(row.program, (float("inf"), "", 0.0)), (row.held[dt].cost, row.method, dt))
+    for cost in report.whole.costs:
+        if cost.program not in best or cost.seconds < best[cost.program].seconds:
+            best[cost.program] = cost
     if len(best) < 2:
         return []
-    (ours, how, dt), (theirs, other, step) = best["catena"], best["MuJoCo"]
-    ratio = theirs / ours
+    ours, theirs = best["catena"], best["MuJoCo"]
+    ratio = theirs.seconds / ours.seconds
     side = ALIKE if 1 / NEAR < ratio < NEAR else AHEAD if ratio > 1 else BEHIND
+    said = [f"{c.program} {1000 * c.seconds:.3g} ms ({c.method}, {1000 * c.dt:g} ms)" for c in (ours, theirs)]
     return [
         Verdict(
             side,
-            f"The file as it is, at the largest step that holds: a simulated second takes catena {1000 * ours:.3g} ms ({how}, "
-            f"{1000 * dt:g} ms), MuJoCo {1000 * theirs:.3g} ms ({other}, {1000 * step:g} ms). Stable is not accurate: neither is "
-            "compared with a reference here.",
+            f"The file as it is, at the largest step that holds: a simulated second takes {said[0]}, {said[1]}. Stable is not "
+            "accurate: neither is compared with a reference here.",
         )
     ]

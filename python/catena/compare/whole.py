@@ -6,6 +6,7 @@ Each program has laws of its own for these, so that there is no common reference
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Callable, NamedTuple
 
 import numpy as np
 
@@ -19,9 +20,19 @@ TIMES = 10.0  # what a joint may be faster than that
 METHODS = ("alpha", "radau 2", "collocation", "rk4")
 
 
+class Cost(NamedTuple):
+    """What a method takes at the largest step that holds."""
+
+    program: str
+    method: str
+    dt: float  # s
+    seconds: float  # of computing, a simulated second
+
+
 @dataclass
 class WholeFile:
     rows: list[stability.Row] = field(default_factory=list)
+    costs: list[Cost] = field(default_factory=list)  # of those rows that hold somewhere
     refused: dict[str, str] = field(default_factory=dict)  # program: why it has no rows
     own_step: tuple[str, float] | None = None  # MuJoCo's integrator and timestep of the file
     warnings: list[str] = field(default_factory=list)  # of catena, about the file
@@ -72,7 +83,18 @@ def _ours(model: catena.Model, duration: float, q: np.ndarray, v: np.ndarray, fo
             continue
         run = lambda name, dt: with_catena.hold_speed(model, name, dt, duration, q, v, most)  # noqa: E731
         rows.append(stability.sweep(with_catena.NAME, method, run))
+    found.costs += costs(rows, duration, lambda name, dt: _seconds(model, name, dt, duration, q, v))
     return rows
+
+
+def _seconds(model: catena.Model, method: str, dt: float, duration: float, q: np.ndarray, v: np.ndarray) -> float:
+    return with_catena.finish(model, method, dt, round(duration / dt), q, v).seconds
+
+
+def costs(rows: list[stability.Row], duration: float, seconds: Callable[[str, float], float]) -> list[Cost]:
+    """``seconds`` takes a method and dt; the least of three runs."""
+    best = [(row, row.largest) for row in rows if row.largest is not None]
+    return [Cost(row.program, row.method, dt, min(seconds(row.method, dt) for _ in range(3)) / duration) for row, dt in best]
 
 
 def _mujocos(with_mujoco, robot, model: catena.Model, duration: float, q, v, found: WholeFile) -> list[stability.Row]:
@@ -87,4 +109,6 @@ def _mujocos(with_mujoco, robot, model: catena.Model, duration: float, q, v, fou
         found.refused[with_mujoco.NAME] = f"is not finite even in steps of {1000 * FINE:g} ms"
         return []
     run = lambda name, dt: whole.hold_speed(name, dt, duration, q, v, most)  # noqa: E731
-    return [stability.sweep(with_mujoco.NAME, method, run) for method in with_mujoco.METHODS]
+    rows = [stability.sweep(with_mujoco.NAME, method, run) for method in with_mujoco.METHODS]
+    found.costs += costs(rows, duration, lambda name, dt: whole.seconds(name, dt, duration, q, v))
+    return rows

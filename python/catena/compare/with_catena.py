@@ -25,7 +25,7 @@ class Ended(NamedTuple):
 
     q: np.ndarray  # [nq], catena's coordinates; NaN: it is frozen
     v: np.ndarray
-    seconds: float  # of computing, wall clock
+    seconds: float  # of CPU
 
 
 class Held(NamedTuple):
@@ -33,7 +33,6 @@ class Held(NamedTuple):
 
     why: str  # "": it did
     time: float  # s, when it was over
-    cost: float  # s of computing a simulated second
 
 
 def keys_of(method: str) -> dict[str, Any]:
@@ -64,9 +63,9 @@ def finish(model: catena.Model, method: str, dt: float, steps: int, q: np.ndarra
     """Steps worlds that begin alike; the end of the first one."""
     batch = batch_of(model, method, dt, worlds)
     batch.set_state(q, v)
-    begin = time.perf_counter()
+    begin = time.process_time()
     statistics = batch.step(steps, statistics=True)
-    seconds = time.perf_counter() - begin
+    seconds = time.process_time() - begin
     if statistics["frozen"].any():
         return Ended(np.full(model.nq, np.nan), np.full(model.nv, np.nan), seconds)
     return Ended(batch.q[0], batch.v[0], seconds)
@@ -76,17 +75,17 @@ def hold_energy(model: catena.Model, method: str, dt: float, duration: float, q:
     """Steps until the energy is more than `most` (J) above that of the start, or the world freezes."""
     batch = batch_of(model, method, dt)
     batch.set_state(q, v)
-    steps, done, start, begin = max(1, round(duration / dt)), 0, None, time.perf_counter()
+    steps, done, start = max(1, round(duration / dt)), 0, None
     while done < steps:
         count = min(max(1, steps // CHUNKS), steps - done)
         statistics = batch.step(count, statistics=True)[0]
         done += count
         start = float(statistics["energy_before"]) if start is None else start
         if statistics["frozen"]:
-            return Held("stops", float(statistics["frozen_time"]), 0.0)
+            return Held("stops", float(statistics["frozen_time"]))
         if not statistics["energy_max"] - start <= most:
-            return Held("gains energy", done * dt, 0.0)
-    return Held("", done * dt, (time.perf_counter() - begin) / (done * dt))
+            return Held("gains energy", done * dt)
+    return Held("", done * dt)
 
 
 def hold_speed(
@@ -95,16 +94,16 @@ def hold_speed(
     """Steps until a velocity is above `most` [nv], or the world freezes."""
     batch = batch_of(model, method, dt)
     batch.set_state(q, v)
-    steps, done, begin = max(1, round(duration / dt)), 0, time.perf_counter()
+    steps, done = max(1, round(duration / dt)), 0
     while done < steps:
         count = min(max(1, steps // CHUNKS), steps - done)
         statistics = batch.step(count, statistics=True)[0]
         done += count
         if statistics["frozen"]:
-            return Held("stops", float(statistics["frozen_time"]), 0.0)
+            return Held("stops", float(statistics["frozen_time"]))
         if not (np.abs(batch.v[0]) <= most).all():
-            return Held("runs away", done * dt, 0.0)
-    return Held("", done * dt, (time.perf_counter() - begin) / (done * dt))
+            return Held("runs away", done * dt)
+    return Held("", done * dt)
 
 
 def top_speeds(model: catena.Model, method: str, dt: float, duration: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:

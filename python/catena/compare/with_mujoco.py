@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 
 import mujoco
@@ -18,16 +19,24 @@ VERSION = mujoco.__version__
 CHUNKS = 100
 
 
+@contextlib.contextmanager
+def quiet():
+    """Without MuJoCo's warnings of runs that blow up: these are looked for, and told on the page."""
+    before = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(lambda words: None)
+    try:
+        yield
+    finally:
+        mujoco.set_mju_user_warning(before)
+
+
 class MuJoCo:
     """The mechanics of a robot's file: what is not in Robot.mechanics is switched off here. Unmatched, ValueError."""
 
     def __init__(self, robot, model: catena.Model) -> None:
         self.ours = model
-        self.model = (
-            mujoco.MjModel.from_xml_path(str(robot.whole))
-            if robot.kind == "mjcf"
-            else mujoco.MjModel.from_xml_string(robot.mechanics)
-        )
+        self.notes: list[str] = []
+        self.model = _read(robot, robot.mechanics, self.notes)
         self.places = _places(self.model, model, robot)
         _mechanics_alone(self.model)
         self.data = mujoco.MjData(self.model)
@@ -82,23 +91,21 @@ class MuJoCo:
 
     def finish(self, method: str, dt: float, steps: int, q: np.ndarray, v: np.ndarray) -> Ended:
         self._begin(method, dt, q, v)
-        begin = time.perf_counter()
+        begin = time.process_time()
         mujoco.mj_step(self.model, self.data, nstep=steps)
-        return Ended(*self._state(), time.perf_counter() - begin)
+        return Ended(*self._state(), time.process_time() - begin)
 
     def hold_energy(self, method: str, dt: float, duration: float, q: np.ndarray, v: np.ndarray, most: float) -> Held:
         self._begin(method, dt, q, v)
-        model, data, start, seconds = self.model, self.data, None, 0.0
+        model, data, start = self.model, self.data, None
         steps = max(1, round(duration / dt))
-        begin = time.perf_counter()
         for step in range(steps + 1):  # energies are those where the step began
             mujoco.mj_step(model, data)
             energy = data.energy[0] + data.energy[1]
             start = energy if start is None else start
             if not energy - start <= most:
-                return Held("gains energy" if np.isfinite(energy) else "not finite", step * dt, 0.0)
-        seconds = time.perf_counter() - begin
-        return Held("", steps * dt, seconds / (steps * dt))
+                return Held("gains energy" if np.isfinite(energy) else "not finite", step * dt)
+        return Held("", steps * dt)
 
 
 class WholeFile:
@@ -106,10 +113,7 @@ class WholeFile:
 
     def __init__(self, robot, model: catena.Model) -> None:
         self.ours = model
-        of_urdf = robot.kind == "urdf"
-        self.model = (
-            mujoco.MjModel.from_xml_string(robot.without_shapes) if of_urdf else mujoco.MjModel.from_xml_path(str(robot.whole))
-        )
+        self.model = _read(robot, robot.without_shapes, [])
         self.places = _places(self.model, model, robot)
         self.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
         self.data = mujoco.MjData(self.model)
@@ -135,17 +139,22 @@ class WholeFile:
 
     def hold_speed(self, method: str, dt: float, duration: float, q: np.ndarray, v: np.ndarray, most: np.ndarray) -> Held:
         self._begin(method, dt, q, v)
-        steps, done, seconds = max(1, round(duration / dt)), 0, 0.0
+        steps, done = max(1, round(duration / dt)), 0
         while done < steps:
             count = min(max(1, steps // CHUNKS), steps - done)
-            begin = time.perf_counter()
             mujoco.mj_step(self.model, self.data, nstep=count)
-            seconds += time.perf_counter() - begin
             done += count
             speeds = self._speeds()
             if not (speeds <= most).all():
-                return Held("runs away" if np.isfinite(speeds).all() else "not finite", done * dt, 0.0)
-        return Held("", done * dt, seconds / (done * dt))
+                return Held("runs away" if np.isfinite(speeds).all() else "not finite", done * dt)
+        return Held("", done * dt)
+
+    def seconds(self, method: str, dt: float, duration: float, q: np.ndarray, v: np.ndarray) -> float:
+        """Of computing, for `duration`."""
+        self._begin(method, dt, q, v)
+        begin = time.process_time()
+        mujoco.mj_step(self.model, self.data, nstep=round(duration / dt))
+        return time.process_time() - begin
 
     def top_speeds(self, method: str, dt: float, duration: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         self._begin(method, dt, q, v)
@@ -154,6 +163,23 @@ class WholeFile:
             mujoco.mj_step(self.model, self.data)
             top = np.maximum(top, self._speeds())
         return top
+
+
+def _read(robot, urdf: str, notes: list[str]) -> mujoco.MjModel:
+    """MJCF from its file, URDF from `urdf`; where an inertia is none that a body can have, as MuJoCo makes one of it."""
+    if robot.kind == "mjcf":
+        return mujoco.MjModel.from_xml_path(str(robot.whole))
+    try:
+        return mujoco.MjModel.from_xml_string(urdf)
+    except ValueError as error:
+        balanced = urdf.replace("</robot>", '<mujoco><compiler balanceinertia="true"/></mujoco></robot>')
+        try:
+            model = mujoco.MjModel.from_xml_string(balanced)
+        except ValueError:
+            raise error from None
+        why = " ".join(str(error).split()).removeprefix("Error: ")
+        notes.append(f"MuJoCo refuses the file as it is ({why}), and takes it with balanceinertia, which changes inertias.")
+        return model
 
 
 def _home(model: mujoco.MjModel) -> int | None:

@@ -83,7 +83,7 @@ class Pinocchio:
         return np.linalg.solve(T, pinocchio.aba(self.model, self.data, to_q, to_v, np.linalg.solve(T.T, tau)) - drift)
 
     def finish(self, dt: float, steps: int, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """q where the classical Runge-Kutta method ends with Pinocchio's accelerations. Joint springs and dampers are catena's."""
+        """q where the classical Runge-Kutta method ends by Pinocchio's accelerations; joint springs and dampers are catena's."""
 
         def slope(at: np.ndarray, speed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             return rate(self.places, at, speed), self.acceleration(at, speed, self.ours.passive(at, speed))
