@@ -1,4 +1,4 @@
-"""docs/python.md: its programs run, and print what it says; its table names what there is, and leaves out nothing."""
+"""docs/python.md, docs/compare.md, README.md: programs in them run, and print what they say; the first one names all there is."""
 
 from __future__ import annotations
 
@@ -18,15 +18,24 @@ class Docs(unittest.TestCase):
         self.page = (SOURCE / "docs" / "python.md").read_text()
 
     def test_programs(self):
-        found = re.findall(r"```python\n(.*?)```\n\n```output\n(.*?)```", self.page, re.S)
-        self.assertGreaterEqual(len(found), 5)
-        self.assertEqual(len(found), self.page.count("```python\n"), "a program without its output")
+        self.run_programs("docs/python.md", self.page, 5)
+
+    def test_compare(self):
+        self.run_programs("docs/compare.md", (SOURCE / "docs" / "compare.md").read_text(), 1)
+
+    def test_readme(self):
+        self.run_programs("README.md", (SOURCE / "README.md").read_text(), 1)
+
+    def run_programs(self, name: str, page: str, least: int):
+        found = re.findall(r"```python\n(.*?)```\n\n```output\n(.*?)```", page, re.S)
+        self.assertGreaterEqual(len(found), least)
+        self.assertEqual(len(found), page.count("```python\n"), "a program without its output")
         before = os.getcwd()
         self.addCleanup(os.chdir, before)
         os.chdir(SOURCE)
         for program, output in found:
             with self.subTest(program), contextlib.redirect_stdout(io.StringIO()) as said:
-                exec(compile(program, "docs/python.md", "exec"), {})
+                exec(compile(program, name, "exec"), {})
             self.assertEqual(said.getvalue(), output)
 
     def test_names(self):
