@@ -13,7 +13,7 @@ from .motion import Motion, distance, points
 COARSEST = 0.1  # s
 GROWTH = 1.5  # of the number of steps from run to run
 FINEST = 1e-7  # m: no run is needed that is better
-LONGEST = 1.0  # s of computing a run
+LONGEST = 0.3  # s of computing a run
 REPEATS = 3  # of short runs, the fastest of which counts
 SHORT = 0.1  # s
 LEVELS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)  # m
