@@ -35,7 +35,8 @@ const command command_compare = {
     .about =
         "ROBOT is a URDF file or a model of MuJoCo. A page of HTML says whether the programs compute the same accelerations,\n"
         "which time step holds in each, and what an error costs. It takes the package for Python, and those programs that\n"
-        "are installed beside it. docs/compare.md says more.\n",
+        "are installed beside it. Unless told: what has to hold is 10 s, 64 worlds run side by side, random states are those\n"
+        "of seed 1. docs/compare.md says more.\n",
     .takes = TAKES(OPT_OUT) | TAKES(OPT_DURATION) | TAKES(OPT_WORLDS) | TAKES(OPT_SEED) | TAKES(OPT_BASE) | TAKES(OPT_QUIET),
     .out = "the page (default: NAME-compare.html here)",
     .examples = "  catena compare robot.urdf\n"

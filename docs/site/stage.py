@@ -12,7 +12,15 @@ import re
 import shutil
 import sys
 
-PAGES = ("README.md", "CONTRIBUTING.md", "docs/*.md", "docs/notebooks/*.ipynb", "scenes/README.md", "bench/README.md")
+PAGES = (
+    "README.md",
+    "CONTRIBUTING.md",
+    "docs/*.md",
+    "docs/notebooks/*.ipynb",
+    "scenes/README.md",
+    "bench/README.md",
+    "tests/golden/README.md",
+)
 FOLDERS = ("docs/gallery", "docs/figures")
 LINK = re.compile(r"(?<!\\)(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
 INDEX = """\
@@ -50,7 +58,8 @@ CONTRIBUTING
 scenes/README
 examples/index
 bench/README
-README
+tests/golden/README
+The first page <README>
 ```
 """
 FIRST = ("python", "compare", "coming-from", "architecture")  # pages that stand elsewhere in the contents
@@ -152,10 +161,12 @@ def main() -> int:
         (to / page.relative_to(source)).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(page, to / page.relative_to(source))
     for page in pages:
-        stage.stage_page(page) if page.suffix == ".md" else None
+        if page.suffix == ".md":
+            stage.stage_page(page)
     guide = [f"docs/{page.stem}" for page in sorted((source / "docs").glob("*.md")) if page.stem not in FIRST]
     stage.write("index.md", INDEX % "\n".join(guide))
-    print("\n".join(stage.wrong), file=sys.stderr)
+    for wrong in stage.wrong:
+        print(wrong, file=sys.stderr)
     return 1 if stage.wrong else 0
 
 

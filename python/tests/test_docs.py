@@ -38,6 +38,22 @@ class Docs(unittest.TestCase):
                 exec(compile(program, name, "exec"), {})
             self.assertEqual(said.getvalue(), output)
 
+    def test_coming_from(self):
+        """Every name of the package in the middle column of the tables is one."""
+        page, found = (SOURCE / "docs" / "coming-from.md").read_text(), 0
+        for row in re.findall(r"^\|[^|]*\|([^|]*)\|[^|]*\|$", page[page.index("## MuJoCo") :], re.M):
+            owner = None
+            for word in re.findall(r"`([A-Za-z_.]+)[^`]*`", row):
+                first, _, name = word.partition(".")
+                if first in catena.__all__ or first == "catena":
+                    owner = catena if first == "catena" and name else getattr(catena, first, None)
+                elif owner is not None:
+                    name = first
+                if owner is not None and name:
+                    self.assertTrue(hasattr(owner, name), f"{word} in {row}")
+                    found += 1
+        self.assertGreater(found, 60)
+
     def test_names(self):
         table = self.page[self.page.index("## What is where in C") :]
         for name in re.findall(r"`([A-Z]\w+)\.(\w+)", table):

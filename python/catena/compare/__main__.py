@@ -23,7 +23,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument(
         "--base", choices=("fixed", "free"), default="fixed", help="whether the base of a URDF stands still (default) or flies"
     )
-    p.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    p.add_argument("--quiet", "-q", action="store_true", help="print nothing but errors")
     return p
 
 
@@ -43,7 +43,9 @@ def main(arguments: list[str] | None = None) -> int:
     say = (lambda words: None) if asked.quiet else (lambda words: print(f"{words} ...", file=sys.stderr, flush=True))
     try:
         found = report.measure(asked.file, asked.duration, asked.seed, asked.worlds, asked.base, tell=say)
-    except (catena.Error, ValueError, OSError) as error:
+    except OSError as error:
+        return fail(f"{error.filename}: {error.strerror}", 2)
+    except (catena.Error, ValueError) as error:
         return fail(str(error), 2)
     command = "catena compare " + " ".join(sys.argv[1:] if arguments is None else arguments)
     to = pathlib.Path(asked.out or f"{found.robot.name}-compare.html")
