@@ -226,6 +226,14 @@ class Beside(unittest.TestCase):
         from catena.compare import with_mujoco
 
         self.agree(with_mujoco, "MuJoCo", self.FILES + ((MJCF, "fixed"),))
+        for base in ("fixed", "free"):
+            robot = read_robot(DOG, base)
+            model = with_catena.load_whole(robot)
+            whole_file = with_mujoco.WholeFile(robot, model)
+            self.assertEqual(whole_file.model.nv, model.nv, base)
+            np.testing.assert_allclose(
+                whole_file.top_speeds("euler", 0.001, 0.001, model.initial_state()[0], np.ones(model.nv)), 1, atol=0.1
+            )
         robot = read_robot(ARM)
         model = with_catena.load_mechanics(robot)
         begun = motion.begin(model, 1)
@@ -278,7 +286,7 @@ class Command(unittest.TestCase):
     def test_page(self):
         with tempfile.TemporaryDirectory() as folder:
             to = os.path.join(folder, "arm.html")
-            with contextlib.redirect_stdout(io.StringIO()) as said:
+            with contextlib.redirect_stdout(io.StringIO()) as said, contextlib.redirect_stderr(io.StringIO()):
                 before, stability.STEPS = stability.STEPS, (0.01, 0.05)
                 self.addCleanup(setattr, stability, "STEPS", before)
                 longest, precision.LONGEST = precision.LONGEST, 0.02

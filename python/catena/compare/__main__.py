@@ -56,6 +56,8 @@ def main(arguments: list[str] | None = None) -> int:
     if not asked.quiet:
         for name, why in found.absent.items():
             print(f"{name} takes no part: {why}")
+        for name, why in found.whole.refused.items():
+            print(f"the file as it is, {name}: {why}")
         for verdict in verdicts.all_of(found):
             print(f"{verdict.side:<8} {verdict.text}")
         print(to)

@@ -16,6 +16,7 @@ from .joints import has_free_base
 DURATIONS = (1.0, 0.5, 0.25, 0.1)  # s, of the reference: the first of which rounding lets it be one
 SPREAD = 0.5  # rad, m: joints begin so far from the file's start at most
 SPEED = 1.0  # rad/s, m/s
+AFLOAT = 5.0  # likewise of the joints of a base that is free: nothing but their speed moves them
 ENOUGH = 1e-8  # m, that halving steps may change in a reference
 TIME_FOR_REFERENCE = 20.0  # s of computing
 
@@ -38,11 +39,13 @@ def begin(model: catena.Model, seed: int) -> Motion:
     """Joints bent and moving, at random; a free base moves too."""
     draw = np.random.default_rng(seed)
     q0, _ = model.initial_state()
-    bend = draw.uniform(-SPREAD, SPREAD, model.nv)
+    floats = has_free_base(model)
+    bend, turn = draw.uniform(-SPREAD, SPREAD, model.nv), draw.uniform(-1, 1, model.nv)
     for link in model.links:
         if link.joint == "free":
             bend[link.v] = 0
-    return Motion(model, model.integrate(q0, bend), draw.uniform(-SPEED, SPEED, model.nv), 0.0, has_free_base(model))
+        turn[link.v] *= AFLOAT if floats and link.joint != "free" else SPEED
+    return Motion(model, model.integrate(q0, bend), turn, 0.0, floats)
 
 
 def points(model: catena.Model, q: np.ndarray) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from . import agreement, plots, precision, stability, verdicts, whole
+from . import agreement, motion, plots, precision, stability, verdicts, whole
 from .report import Report
 from .verdicts import AHEAD, ALIKE, BEHIND, milliseconds, number
 
@@ -87,8 +87,8 @@ def _agreement(report: Report) -> str:
     text = (
         f"<p>{agreement.STATES} states at random, about a radian from where the file starts. The figure is the largest "
         f"difference, relative to the largest entry at that state; up to {agreement.BOUND:g} counts as the same. Compared are "
-        "masses, joints, joint springs and dampers, armature and gravity. Taken off in all programs, as each has a law of its own "
-        f"for them, or only one has it: {escape(report.robot.said_of_taken_off())}.</p>"
+        "masses, joints, joint springs and dampers, armature and gravity. Taken off in all programs, as each has a law of its "
+        f"own for them, or only one has it: {escape(report.robot.said_of_taken_off())}.</p>"
     )
     rows = []
     for found in report.agreements:
@@ -145,11 +145,14 @@ def _steps_table(rows: list[stability.Row]) -> str:
 
 def _start(report: Report) -> str:
     begun = report.motion
-    floats = " The base is free: there is no gravity, so that limbs swing and nothing just falls." if begun.floats else ""
-    return (
-        "Joints begin up to half a radian (slides: half a metre) from where the file starts, at speeds of up to 1 rad/s "
-        f"(seed {report.seed}).{floats} No energy comes in."
+    fast = motion.AFLOAT if begun.floats else motion.SPEED
+    text = (
+        "Joints begin up to half a radian (slides: half a metre) from where the file starts, at speeds of up to "
+        f"{fast:g} rad/s (seed {report.seed})."
     )
+    if begun.floats:
+        text += " The base is free: there is no gravity, so that limbs swing and nothing just falls."
+    return text + " No energy comes in."
 
 
 def _steps(report: Report) -> str:
@@ -157,9 +160,9 @@ def _steps(report: Report) -> str:
         return f"<p>{escape(report.no_motion)}</p>"
     return (
         f"<p>{_start(report)} A run of {report.duration:g} s holds if its energy never rises by more than "
-        f"{stability.ALLOWED:.0%} of the most kinetic energy that the motion has ({number(report.motion.scale)} J), and no number "
-        "is infinite. Where one fails, the cell says after how long. To hold is not to be accurate: position-based methods hold "
-        "by losing energy (the next section has errors).</p>"
+        f"{stability.ALLOWED:.0%} of the most kinetic energy that the motion has ({number(report.motion.scale)} J), and no "
+        "number is infinite. Where one fails, the cell says after how long. To hold is not to be accurate: position-based methods "
+        "hold by losing energy (the next section has errors).</p>"
     ) + _steps_table(report.rows)
 
 

@@ -35,6 +35,7 @@ class Robot:
     without_shapes: str = ""  # URDF: the whole file but for shapes, for readers that do not find its meshes
     taken_off: dict[str, int] = field(default_factory=dict)  # what is not in `mechanics`, and how often the file has it
     link_of: dict[str, str] = field(default_factory=dict)  # URDF: what link a joint moves
+    base: str = "fixed"  # of a URDF; "free"
 
     @property
     def name(self) -> str:
@@ -92,7 +93,7 @@ def _urdf(file: pathlib.Path, root: ET.Element, base: str) -> Robot:
     for joint in root.findall("joint"):
         _free_joint_of_urdf(joint, taken)
     link_of = {joint.get("name", ""): joint.find("child").get("link", "") for joint in root.findall("joint")}
-    return Robot(file, "urdf", _text(root), without_shapes, _counted(taken), link_of)
+    return Robot(file, "urdf", _text(root), without_shapes, _counted(taken), link_of, base)
 
 
 def _free_joint_of_urdf(joint: ET.Element, taken: collections.Counter[str]) -> None:

@@ -57,7 +57,7 @@ def bound(top: np.ndarray) -> np.ndarray:
 def compare(robot, duration: float, seed: int, with_mujoco=None) -> WholeFile:
     found = WholeFile()
     try:
-        model = catena.load(robot.whole)
+        model = with_catena.load_whole(robot)
     except catena.Error as error:
         found.refused[with_catena.NAME] = str(error)
         return found

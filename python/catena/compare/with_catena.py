@@ -55,6 +55,13 @@ def load_mechanics(robot, gravity: bool = True) -> catena.Model:
         return catena.load(json.dumps({"catena": 1, "urdf": str(file), "gravity": [0, 0, 0]}) + "\n")
 
 
+def load_whole(robot) -> catena.Model:
+    """The file as it is."""
+    if robot.base == "fixed":
+        return catena.load(robot.whole)
+    return catena.load(json.dumps({"catena": 1, "urdf": {"file": str(robot.whole), "base": "free"}}) + "\n")
+
+
 def batch_of(model: catena.Model, method: str, dt: float, worlds: int = 1) -> catena.Batch:
     return catena.Batch(model, worlds=worlds, dt=dt, threads=1, frozen_raises=False, interruptible=False, **keys_of(method))
 
