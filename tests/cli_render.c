@@ -278,13 +278,42 @@ START_TEST(movie)
 }
 END_TEST
 
+/// An array of numpy has the pixels of the pictures.
+START_TEST(array)
+{
+    static const char head[] = "\x93NUMPY\x01\x00\x76\x00{'descr': '|u1', 'fortran_order': False, 'shape': (3, 60, 81, 3)}";
+    static const char *const files[] = {"a.npy", "a%d.png"};
+    for (int k = 0; k < 2; k++) {
+        outcome o = catena("render", source("scenes/double-pendulum.yaml"), "--to", "0.2", "--fps", "10", "--out", files[k],
+                           "--size", "81x60");
+        ck_assert_msg(o.status == 0 && strstr(o.out, ": 3 pictures of 81x60"), "%s%s", o.out, o.err);
+        outcome_free(&o);
+    }
+    size_t size;
+    char *const data = slurp("a.npy", &size);
+    enum { PICTURE = 3 * 60 * 81 };
+    ck_assert_uint_eq(size, 128 + 3 * PICTURE);
+    ck_assert(!memcmp(data, head, sizeof head - 1) && data[127] == '\n' &&
+              strspn(data + sizeof head - 1, " ") == 128 - sizeof head);
+    for (int k = 0; k < 3; k++) {
+        char name[20];
+        int width, height;
+        snprintf(name, sizeof name, "a%d.png", k);
+        uint8_t *const rgb = stbi_load(name, &width, &height, NULL, 3);
+        ck_assert(rgb && !memcmp(data + 128 + k * PICTURE, rgb, PICTURE));
+        free(rgb);
+    }
+    free(data);
+}
+END_TEST
+
 static const struct {
     const char *words[8];
     int status;
     const char *says;
 } refused[] = {
-    {{"--size", "64x48"}, 2, "--out is missing: picture.png, frames/%04d.png, movie.mp4, .webm, .webp or .gif"},
-    {{"--out", "a.jpg"}, 2, "a.jpg: unknown ending; allowed: .png, frames/%04d.png, .mp4, .webm, .webp, .gif"},
+    {{"--size", "64x48"}, 2, "--out is missing: picture.png, frames/%04d.png, movie.mp4, .webm, .webp or .gif, array.npy"},
+    {{"--out", "a.jpg"}, 2, "a.jpg: unknown ending; allowed: .png, frames/%04d.png, .mp4, .webm, .webp, .gif, .npy"},
     {{"--out", "a.png", "--size", "64"}, 2, "--size: expected WIDTHxHEIGHT in pixels like 640x360, each 1 to 16384, found '64'"},
     {{"--out", "a.png", "--to", "1"}, 2, "--to: a.png is one picture, of the time --from; number the files: frame%04d.png"},
     {{"--out", "a%d.png", "--from", "2", "--to", "1"}, 2, "--to: expected a number of seconds, 2 (--from) or more, found 1"},
@@ -464,6 +493,7 @@ int main(void)
     tcase_add_loop_test(t, fits, 0, FITTED);
     tcase_add_loop_test(t, same_movie, 0, 4);
     tcase_add_test(t, movie);
+    tcase_add_test(t, array);
     tcase_add_loop_test(t, refusals, 0, REFUSED);
     tcase_add_test(t, missing);
     tcase_add_loop_test(t, names_of_movies, 0, 3);

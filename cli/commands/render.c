@@ -167,7 +167,7 @@ static int open_rendering(const arguments *args, rendering *r)
 {
     ctn_error err;
     if (!args->value[OPT_OUT])
-        return usage_error("--out is missing: picture.png, frames/%%04d.png, movie.mp4, .webm, .webp or .gif");
+        return usage_error("--out is missing: picture.png, frames/%%04d.png, movie.mp4, .webm, .webp or .gif, array.npy");
     int status = frames_open(args, &r->of);
     if (status != EXIT_OK) return status;
     if ((status = keep_input(OPT_OUT, args->value[OPT_OUT], args->files[0], "what is drawn")) != EXIT_OK ||
@@ -369,7 +369,7 @@ const command command_render = {
              TAKES(OPT_TITLE) | TAKES(OPT_COLORS) | TAKES(OPT_LAYOUT) | TAKES(OPT_OUT) | TAKES(OPT_SIZE) | TAKES(OPT_FPS) |
              TAKES(OPT_FROM) | TAKES(OPT_TO) | TAKES(OPT_CAMERA) | TAKES(OPT_FLOOR) | TAKES(OPT_WORLD) | TAKES(OPT_SHEET) |
              TAKES(OPT_QUIET),
-    .out = "picture.png; frames/%04d.png; movie.mp4, .webm, .webp or .gif",
+    .out = "picture.png; frames/%04d.png; movie.mp4, .webm, .webp or .gif; array.npy, of numpy",
     .examples = "  catena render scenes/chain10.yaml --from 0.5 --out chain.png\n"
                 "  catena render scenes/humanoid.yaml --out jump.mp4 --size 640x360 --fps 60\n"
                 "  catena render scenes/chain40.yaml --to 2 --out frames/%04d.png --camera 30,20\n"

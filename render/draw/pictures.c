@@ -1,4 +1,5 @@
-/// PNG files by stb_image_write, movies through a pipe to ffmpeg; written by a thread of its own while the next picture is drawn.
+/// PNG files by stb_image_write, movies through a pipe to ffmpeg, arrays of numpy; written by a thread of its own while the next
+/// picture is drawn.
 #define _GNU_SOURCE  // pipe2, F_SETPIPE_SZ
 #include "render/draw/pictures.h"
 
@@ -41,9 +42,10 @@ struct pictures {
     char *path;
     int width, height;
     long count;
-    pid_t ffmpeg;  // 0: PNG files
+    pid_t ffmpeg;  // 0: PNG files, or an array
     int pipe;
-    new_file movie;
+    bool array;
+    new_file whole;  // the movie, the array
     pthread_t writer;
     pthread_mutex_t lock;
     pthread_cond_t change;
@@ -121,10 +123,10 @@ static ctn_status open_movie(pictures *p, double fps, ctn_error *err)
     snprintf(size, sizeof size, "%dx%d", p->width, p->height), snprintf(rate, sizeof rate, "%.9g", fps);
     for (const char *const *c = codec_of(p->path); *c; c++) args[n++] = *c;
     for (size_t k = 0; k < sizeof exact / sizeof *exact; k++) args[n++] = exact[k];
-    const ctn_status opened = new_file_open(&p->movie, p->path, err);  // the system's words are for people, ffmpeg's are not
+    const ctn_status opened = new_file_open(&p->whole, p->path, err);  // the system's words are for people, ffmpeg's are not
     if (opened != CTN_OK) return opened;
     char *out;
-    if (asprintf(&out, "file:%s", p->movie.made ? p->movie.made : p->path) < 0)
+    if (asprintf(&out, "file:%s", p->whole.made ? p->whole.made : p->path) < 0)
         return fail(err, CTN_NO_MEMORY, "%s: not enough memory", p->path);
     args[n++] = "-f", args[n++] = strrchr(p->path, '.') + 1;
     args[n++] = out;  // else "a:b.mp4" is a protocol, "-b.mp4" an option
@@ -148,6 +150,45 @@ static ctn_status open_movie(pictures *p, double fps, ctn_error *err)
     return fail(err, CTN_UNAVAILABLE,
                 "%s: movies are made by ffmpeg, which cannot be started (%s); install it, or write PNG files: frames/%%04d.png",
                 p->path, strerror(failure));
+}
+
+// ---- arrays
+
+enum { ARRAY_HEAD = 128 };  // bytes before the pixels, in which any number of pictures can be said
+
+/// What numpy's format 1.0 begins with: uint8 [count][height][width][3].
+static void write_array_head(const pictures *p)
+{
+    char head[ARRAY_HEAD + 1];
+    const int used =
+        snprintf(head, sizeof head, "\x93NUMPY%c%c%c%c{'descr': '|u1', 'fortran_order': False, 'shape': (%ld, %d, %d, 3)}", 1, 0,
+                 ARRAY_HEAD - 10, 0, p->count, p->height, p->width);
+    memset(head + used, ' ', (size_t)(ARRAY_HEAD - used));
+    head[ARRAY_HEAD - 1] = '\n';
+    fwrite(head, 1, ARRAY_HEAD, p->whole.stream);  // what fails is told when it is closed
+}
+
+static ctn_status open_array(pictures *p, ctn_error *err)
+{
+    const ctn_status status = new_file_open(&p->whole, p->path, err);
+    if (status == CTN_OK) write_array_head(p);
+    p->array = status == CTN_OK;
+    return status;
+}
+
+static ctn_status add_to_array(pictures *p, const uint8_t *rgb, ctn_error *err)
+{
+    const size_t size = 3 * (size_t)p->width * (size_t)p->height;
+    if (fwrite(rgb, 1, size, p->whole.stream) == size) return CTN_OK;
+    return fail(err, CTN_IO, "%s: cannot be written: %s", p->path, strerror(errno));
+}
+
+static ctn_status close_array(pictures *p, ctn_error *err)
+{
+    if (fseek(p->whole.stream, 0, SEEK_SET))  // a pipe, say
+        return new_file_close(&p->whole, false, NULL), fail(err, CTN_IO, "%s: an array takes a file", p->path);
+    write_array_head(p);
+    return new_file_close(&p->whole, true, err);
 }
 
 // ---- pictures
@@ -212,7 +253,9 @@ static void *write_all(void *argument)
             continue;
         }
         pthread_mutex_unlock(&p->lock);
-        const ctn_status status = p->ffmpeg ? write_frame(p, p->rgb, &err) : write_numbered(p, p->rgb, &err);
+        const ctn_status status = p->ffmpeg  ? write_frame(p, p->rgb, &err)
+                                  : p->array ? add_to_array(p, p->rgb, &err)
+                                             : write_numbered(p, p->rgb, &err);
         pthread_mutex_lock(&p->lock);
         if ((p->status = status) != CTN_OK) p->error = err;
         else p->count++;
@@ -244,8 +287,10 @@ static void free_pictures(pictures *p)
 ctn_status pictures_open(const char *path, int width, int height, double fps, pictures **out, ctn_error *err)
 {
     *out = NULL;
-    if (!ends_in(path, ".png") && !codec_of(path))
-        return fail(err, CTN_BAD_ARGUMENT, "%s: unknown ending; allowed: .png, frames/%%04d.png, .mp4, .webm, .webp, .gif", path);
+    const bool array = ends_in(path, ".npy");
+    if (!ends_in(path, ".png") && !array && !codec_of(path))
+        return fail(err, CTN_BAD_ARGUMENT, "%s: unknown ending; allowed: .png, frames/%%04d.png, .mp4, .webm, .webp, .gif, .npy",
+                    path);
     pictures *const p = calloc(1, sizeof *p);
     if (!p) return fail(err, CTN_NO_MEMORY, "%s: not enough memory", path);
     p->width = width, p->height = height;
@@ -254,13 +299,14 @@ ctn_status pictures_open(const char *path, int width, int height, double fps, pi
     signal(SIGPIPE, SIG_IGN);  // an ffmpeg that ends is an error of writing
     ctn_status status = p->path && p->rgb ? CTN_OK : fail(err, CTN_NO_MEMORY, "%s: not enough memory", path);
     if (status == CTN_OK && codec_of(path)) status = open_movie(p, fps, err);
+    else if (status == CTN_OK && array) status = open_array(p, err);
     else if (status == CTN_OK && has_number(path)) make_folder(path);
     if (status == CTN_OK && pthread_create(&p->writer, NULL, write_all, p)) {
         if (p->ffmpeg) close(p->pipe), waitpid(p->ffmpeg, NULL, 0);
         status = fail(err, CTN_NO_MEMORY, "%s: no thread to write with", path);
     }
     if (status == CTN_OK) return *out = p, CTN_OK;
-    new_file_close(&p->movie, false, NULL);
+    new_file_close(&p->whole, false, NULL);
     free_pictures(p);
     return status;
 }
@@ -295,10 +341,12 @@ ctn_status pictures_close(pictures *p, ctn_error *err)
         const bool made = p->status == CTN_OK && WIFEXITED(how) && !WEXITSTATUS(how);
         if (p->status == CTN_OK && !made)
             status = fail(err, CTN_IO, "%s: ffmpeg failed after %ld pictures; what it made is in %s", p->path, p->count,
-                          p->movie.made ? p->movie.made : p->path);
-        if (made) status = new_file_close(&p->movie, true, err);
-        else new_file_leave(&p->movie);
+                          p->whole.made ? p->whole.made : p->path);
+        if (made) status = new_file_close(&p->whole, true, err);
+        else new_file_leave(&p->whole);
     }
+    if (p->array && p->status == CTN_OK) status = close_array(p, err);
+    else if (p->array) new_file_close(&p->whole, false, NULL);
     free_pictures(p);
     return status;
 }

@@ -1,4 +1,4 @@
-/// Where finished pictures go: PNG files, or a movie by ffmpeg.
+/// Where finished pictures go: PNG files, a movie by ffmpeg, or an array of numpy.
 #ifndef CATENA_RENDER_PICTURES_H
 #define CATENA_RENDER_PICTURES_H
 
@@ -13,7 +13,7 @@ bool pictures_single(const char *path);
 
 /// Opens `path` for pictures of width x height: NAME.png, one picture; frames/%04d.png, a file each, numbered from 0; .mp4,
 /// .webm, .webp or .gif, a movie of `fps` pictures a second by ffmpeg. An mp4 or webm can be played as far as it was written,
-/// however the program ends. CTN_BAD_ARGUMENT for other names, CTN_IO if it cannot be written, CTN_UNAVAILABLE without ffmpeg.
+/// however the program ends. .npy: one array of numpy, uint8 [pictures][height][width][3], RGB. CTN_BAD_ARGUMENT for other names, CTN_IO if it cannot be written, CTN_UNAVAILABLE without ffmpeg.
 ctn_status pictures_open(const char *path, int width, int height, double fps, pictures **out, ctn_error *err);
 
 /// The next picture, rgb [height][width][3], is taken; it is written while this thread goes on. CTN_IO, CTN_NO_MEMORY: one of
