@@ -77,7 +77,7 @@ static ctn_status ask_own(play *p, double dt, bool last, ctn_error *err)
     const bool senses = ctn_model_nsensor(model) > 0;
     if (senses) status = ctn_batch_sensors(p->batch, p->sensed, err);
     if (dt <= 0) ctn_batch_targets(p->batch, p->u);
-    const search_moment now = {p->worlds, last, dt, p->time, p->q, p->v, p->u, senses ? p->sensed : NULL, p->over};
+    const ctn_search_moment now = {p->worlds, last, dt, p->time, p->q, p->v, p->u, senses ? p->sensed : NULL, p->over};
     if (status == CTN_OK) status = p->own->earn(p->own->with, &now, p->earned, err);
     for (int w = 0; w < p->worlds && dt > 0; w++)
         if (!p->ended[w]) p->sum[w] += p->lost[w] ? NAN : p->earned[w];
@@ -262,34 +262,34 @@ void search_close(search *s)
 int search_parameters(const search *s) { return s->count; }
 int search_worlds(const search *s) { return s->policy ? s->scene->search.worlds : ctn_cma_population(s->cma) * s->each; }
 
-search_state search_get_state(const search *s)
+ctn_search_state search_get_state(const search *s)
 {
     if (s->policy) {
         const policy_state p = policy_get_state(s->policy);
-        return (search_state){.learns = true,
-                              .generation = (long)p.windows,
-                              .evaluations = (long)p.episodes,
-                              .steps = (long)p.steps,
-                              .best = s->best,
-                              .mean = p.mean,
-                              .worst = p.least,
-                              .lost = (long)p.lost,
-                              .sigma = p.deviation,
-                              .gradient = p.gradient,
-                              .judges = s->judges};
+        return (ctn_search_state){.learns = true,
+                                  .generation = (long)p.windows,
+                                  .evaluations = (long)p.episodes,
+                                  .steps = (long)p.steps,
+                                  .best = s->best,
+                                  .mean = p.mean,
+                                  .worst = p.least,
+                                  .lost = (long)p.lost,
+                                  .sigma = p.deviation,
+                                  .gradient = p.gradient,
+                                  .judges = s->judges};
     }
     const ctn_cma_state c = ctn_cma_get_state(s->cma);
-    return (search_state){.generation = (long)c.generations,
-                          .evaluations = (long)c.evaluations,
-                          .steps = (long)c.evaluations * s->each * lround(s->duration / s->cfg.dt),
-                          .best = s->best,
-                          .mean = s->mean,
-                          .worst = s->worst,
-                          .lost = s->lost,
-                          .sigma = c.sigma,
-                          .ratio = sqrt(c.condition),
-                          .judges = s->judges,
-                          .over = c.stop != CTN_CMA_RUNS};
+    return (ctn_search_state){.generation = (long)c.generations,
+                              .evaluations = (long)c.evaluations,
+                              .steps = (long)c.evaluations * s->each * lround(s->duration / s->cfg.dt),
+                              .best = s->best,
+                              .mean = s->mean,
+                              .worst = s->worst,
+                              .lost = s->lost,
+                              .sigma = c.sigma,
+                              .ratio = sqrt(c.condition),
+                              .judges = s->judges,
+                              .over = c.stop != CTN_CMA_RUNS};
 }
 
 /// Generations that none is: in the worlds of the first one of two is chosen, in those of the next one that is judged, and in

@@ -1,5 +1,5 @@
-/// The search for the parameters of a scene's controller: candidates of CMA-ES (catena/cma.h), each in some worlds from beginning
-/// to end, and what these earn (control/reward.h); or a policy gradient (control/policy.h).
+/// The search for the parameters of a scene's controller, behind catena/search.h: candidates of CMA-ES (catena/cma.h), each in some
+/// worlds from beginning to end, and what these earn (control/reward.h); or a policy gradient (control/policy.h).
 ///
 /// All candidates of a generation are the worlds of one batch, candidate after candidate; worlds j of all of them are drawn alike
 /// by the scene's `sample`, anew in each generation (common random numbers). Noise of sensors is each world's own. The value of a
@@ -14,27 +14,14 @@
 
 #include <catena/cma.h>
 #include <catena/model.h>
-
-#include <stdbool.h>
-
-/// What worlds have come to: the end of an interval in which motors were told the same, or (dt = 0) the beginning of episodes.
-typedef struct search_moment {
-    int worlds;
-    bool last;              // episodes end with it
-    double dt;              // s, of the interval
-    const double *time;     // [worlds] s
-    const double *q, *v;    // [worlds][nq], [worlds][nv]
-    const double *u;        // [worlds][ntarget], what motors were told in it
-    const double *sensors;  // [worlds][all numbers]; NULL: there are none
-    const bool *over;       // [worlds] it counts no more, as the world is frozen, or its episode has ended before
-} search_moment;
+#include <catena/search.h>
 
 /// A reward of the caller's own, in lockstep with the worlds. What an interval earns is added up, and to what the scene's
 /// `reward` says, where it has one. The sum should be a function of each world alone: worlds are played in any order and number.
 typedef struct search_reward {
     /// earned [worlds], NaN: no number, which makes its candidate the last; of a beginning nothing is asked. Other than CTN_OK
     /// ends the search with that, CTN_INTERRUPTED so that it can go on.
-    ctn_status (*earn)(void *with, const search_moment *now, double *earned, ctn_error *err);
+    ctn_status (*earn)(void *with, const ctn_search_moment *now, double *earned, ctn_error *err);
     void *with;
     const char *name;  // by which a checkpoint knows it
 } search_reward;
@@ -53,21 +40,7 @@ void search_close(search *s);  // NULL is allowed
 int search_parameters(const search *s);  // of the controller
 int search_worlds(const search *s);      // of a generation
 
-/// Where it is.
-typedef struct search_state {
-    bool learns;                   // by a policy gradient: a generation is a window, evaluations are episodes
-    long generation, evaluations;  // made
-    long steps;                    // of worlds
-    double best;                   // the most that a candidate has earned, or the policy when it was judged; -inf: none has
-    double mean, worst;   // of the last generation's candidates, but for those that are lost; or of its episodes, with noise
-    long lost;            // candidates, of all generations, that are: frozen, or no number; or windows of worlds
-    double sigma, ratio;  // of CMA-ES: step size, the longest over the shortest axis; deviation of a policy's noise
-    double gradient;      // length of a policy's last one
-    int judges;           // worlds of its own in which what was found was judged; 0: none
-    bool over;            // CMA-ES has come to its end
-} search_state;
-
-search_state search_get_state(const search *s);
+ctn_search_state search_get_state(const search *s);
 
 /// Makes a generation, together with the other processes. CTN_INTERRUPTED by cfg->interrupt, of any of them: it is as before,
 /// or, a policy, to be taken up from what was saved. Where

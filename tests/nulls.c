@@ -723,6 +723,29 @@ static void optimizations(void)
     NOTHING(ctn_mpc_free, NULL);
 }
 
+static void searches_of_controllers(void)
+{
+    note("ctn_search_config_default");
+    ctn_search_config asked = ctn_search_config_default(NULL);
+    ck_assert_ptr_null(ctn_search_create(scene, &asked, NULL));
+    asked = ctn_search_config_default(scene);
+    POINTER("scene", ctn_search_create, NULL, &asked, err);
+    POINTER("cfg", ctn_search_create, scene, NULL, err);
+    NUMBER(0, ctn_search_parameters, NULL);
+    NUMBER(0, ctn_search_worlds, NULL);
+    note("ctn_search_get_state");
+    ck_assert_int_eq(ctn_search_get_state(NULL).generation, 0);
+    STATUS("search", ctn_search_step, NULL, err);
+    STATUS("search", ctn_search_finish, NULL, err);
+    STATUS("search", ctn_search_run, NULL, 1, NULL, err);
+    STATUS("search", ctn_search_best, NULL, x, err);
+    STATUS("search", ctn_search_value, NULL, x, 1, x, err);
+    STATUS("search", ctn_search_save, NULL, "x", err);
+    STATUS("search", ctn_search_restore, NULL, "x", err);
+    POINTER("search", ctn_search_scene, NULL, NULL, "x", err);
+    NOTHING(ctn_search_free, NULL);
+}
+
 static void check_all_were_called(void)
 {
     char folder[] = CATENA_SOURCE_DIR "/include/catena", name[80];
@@ -768,6 +791,7 @@ START_TEST(every_pointer_of_every_function)
         tapes(), tapes_of_worlds();
         cfg = before;
         recordings(), samples(), forms(), searches(), optimizations();
+        searches_of_controllers();
     }
     check_all_were_called();
     ctn_batch_free(batch), ctn_model_free(model), ctn_scene_free(scene);

@@ -58,7 +58,7 @@ START_TEST(finds_what_is_asked_for)
     make(s, 1);
     const double first = search_get_state(s).best;
     make(s, 39);
-    const search_state x = search_get_state(s);
+    const ctn_search_state x = search_get_state(s);
     ck_assert_int_eq((int)x.evaluations, 320);
     ck_assert_double_gt(x.best, -1e-4);
     ck_assert_double_lt(first, -1e-3);  // it was no accident
@@ -131,7 +131,7 @@ START_TEST(same_bits)
     ctn_error err;
     search *const s = opened(scene, "scalar", 1);
     make(s, 10);
-    const search_state x = search_get_state(s);
+    const ctn_search_state x = search_get_state(s);
     ck_assert_int_eq(search_best(s, best, &err), CTN_OK);
     for (int e = 0; e < 3; e++)
         for (int threads = 1; threads < 3; threads++) {
@@ -143,7 +143,7 @@ START_TEST(same_bits)
             search *const u = opened(scene, engines[e], threads);
             ck_assert_msg(search_restore(u, "t.checkpoint", &err) == CTN_OK, "%s", err.message);
             make(u, 6);
-            const search_state y = search_get_state(u);
+            const ctn_search_state y = search_get_state(u);
             ck_assert_int_eq(search_best(u, other, &err), CTN_OK);
             ck_assert_msg(!memcmp(best, other, sizeof best) && x.best == y.best && x.mean == y.mean && x.sigma == y.sigma &&
                               x.generation == y.generation,
@@ -161,7 +161,7 @@ START_TEST(draws_worlds_in_common)
     ctn_scene *const scene = parse(SLIDER SPLINE REACH SAMPLED "search: {population: 4, worlds: 5, sigma: 1e-6}\n");
     search *const s = opened(scene, NULL, 1);
     make(s, 1);
-    const search_state a = search_get_state(s);
+    const ctn_search_state a = search_get_state(s);
     ck_assert_double_eq_tol(a.best, a.worst, 2e-6);
     make(s, 1);
     ck_assert_double_gt(fabs(search_get_state(s).mean - a.mean), 1e-5);
@@ -204,7 +204,7 @@ START_TEST(counts_what_is_lost)
         "5\n" SPLINE REACH "search: {population: 4}\n");
     search *const s = opened(scene, NULL, 1);
     make(s, 2);
-    const search_state x = search_get_state(s);
+    const ctn_search_state x = search_get_state(s);
     ck_assert_int_eq((int)x.lost, 8);
     ck_assert(isnan(x.mean) && x.best == -INFINITY);
     ck_assert_int_eq(search_best(s, found, &err), CTN_BAD_ARGUMENT);
@@ -221,7 +221,7 @@ typedef struct {
     ctn_status fails;
 } watcher;
 
-static ctn_status watch(void *with, const search_moment *now, double *earned, ctn_error *err)
+static ctn_status watch(void *with, const ctn_search_moment *now, double *earned, ctn_error *err)
 {
     watcher *const x = with;
     if (!(now->dt > 0)) {
@@ -260,7 +260,7 @@ START_TEST(rewards_of_ones_own)
     watcher x = {.worth = worths[_i]};
     search *const s = opened(by_term, NULL, 1), *const t = opened_with(other, &x);
     make(s, 5), make(t, 5);
-    const search_state a = search_get_state(s), b = search_get_state(t);
+    const ctn_search_state a = search_get_state(s), b = search_get_state(t);
     ck_assert(x.begun == 5 && x.ended == 5 && x.asked == 5 * 25);
     ck_assert_double_eq_tol(a.best, b.best, 1e-12);
     ck_assert_double_eq_tol(a.mean, b.mean, 1e-12);
@@ -305,7 +305,7 @@ typedef struct {
     double q[20];
 } beginnings;
 
-static ctn_status note_beginning(void *with, const search_moment *now, double *earned, ctn_error *err)
+static ctn_status note_beginning(void *with, const ctn_search_moment *now, double *earned, ctn_error *err)
 {
     beginnings *const x = with;
     (void)err;
@@ -363,7 +363,7 @@ START_TEST(judges_policies_in_worlds_of_their_own)
     make(s, 9);
     ck_assert_double_eq_tol(search_get_state(s).best, chosen, 1e-6);  // of all policies alike
     ck_assert(search_finish(s, &err) == CTN_OK && search_best(s, found, &err) == CTN_OK);
-    const search_state x = search_get_state(s);
+    const ctn_search_state x = search_get_state(s);
     ck_assert_int_eq(x.judges, 8);
     ck_assert_int_eq(search_value(s, found, 1, &value, &err), CTN_OK);
     ck_assert_double_gt(fabs(x.best - chosen), 1e-3);

@@ -53,7 +53,7 @@ static void add_rows(cJSON *to, const char *key, const double *x, int worlds, si
     for (int w = 0; w < worlds; w++) json_numbers(rows, NULL, x + (size_t)w * width, width);
 }
 
-static cJSON *line_of(const own_reward *p, const search_moment *now)
+static cJSON *line_of(const own_reward *p, const ctn_search_moment *now)
 {
     cJSON *const line = cJSON_CreateObject();
     double time = 0;
@@ -89,7 +89,7 @@ static ctn_status take(const cJSON *answer, int worlds, double *earned, ctn_erro
 }
 
 /// It is gone, or a signal has come.
-static ctn_status gone(own_reward *p, const search_moment *now, ctn_error *err)
+static ctn_status gone(own_reward *p, const ctn_search_moment *now, ctn_error *err)
 {
     if (stop_asked()) return fail(err, CTN_INTERRUPTED, "interrupted");
     p->beside.failed = true;
@@ -104,7 +104,7 @@ static ctn_status gone(own_reward *p, const search_moment *now, ctn_error *err)
                 time);
 }
 
-static ctn_status earn(void *with, const search_moment *now, double *earned, ctn_error *err)
+static ctn_status earn(void *with, const ctn_search_moment *now, double *earned, ctn_error *err)
 {
     own_reward *const p = with;
     if (!lockstep_send(&p->beside, line_of(p, now))) return gone(p, now, err);

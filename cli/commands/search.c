@@ -64,9 +64,9 @@ static void name_files(asked *a, int k)
 }
 
 /// before: where this run of the command began.
-static void print_generation(const asked *a, const search *s, const search_state *before, double seconds)
+static void print_generation(const asked *a, const search *s, const ctn_search_state *before, double seconds)
 {
-    const search_state x = search_get_state(s);
+    const ctn_search_state x = search_get_state(s);
     const long made = x.generation - before->generation;
     const double each = seconds / (double)made, left = each * (double)(a->generations - x.generation);
     if (a->quiet) return;
@@ -93,7 +93,7 @@ static int interrupted_at_the_end(long generations)
 static int make_generations(const asked *a, search *s, ranks *r, FILE *table)
 {
     ctn_error err;
-    const search_state before = search_get_state(s);
+    const ctn_search_state before = search_get_state(s);
     const double began = clock_now();
     long saved = before.generation;  // what a checkpoint has; a policy's may have gone on, to be judged
     while (search_get_state(s).generation < a->generations && !search_get_state(s).over) {
@@ -103,7 +103,8 @@ static int make_generations(const asked *a, search *s, ranks *r, FILE *table)
             return saved ? run_error("interrupted after %ld generation%s; --resume goes on from there", saved, plural(saved))
                          : run_error("interrupted before the first generation was made");
         int made = status == CTN_OK ? EXIT_OK : engine_error(&err);
-        const search_state x = search_get_state(s);  // its row first: a search that goes on leaves rows behind that are too many
+        const ctn_search_state x =
+            search_get_state(s);  // its row first: a search that goes on leaves rows behind that are too many
         if (made == EXIT_OK && !r->rank && !search_table_add(table, a->table, &x)) made = EXIT_RUN;
         if (made == EXIT_OK && !r->rank && search_save(s, a->checkpoint, &err) != CTN_OK) status_error(&err, ""), made = EXIT_RUN;
         if (r->worst(r, made) != EXIT_OK) return EXIT_RUN;
@@ -121,7 +122,7 @@ static int make_generations(const asked *a, search *s, ranks *r, FILE *table)
 static int write_found(const asked *a, const search *s)
 {
     ctn_error err;
-    const search_state x = search_get_state(s);
+    const ctn_search_state x = search_get_state(s);
     const int count = search_parameters(s);
     double *const found = malloc((size_t)count * sizeof *found);
     double value = NAN, fine = NAN;
@@ -208,7 +209,7 @@ static int search_seed(const arguments *args, asked *a, ranks *r, int k, search 
     status = r->worst(r, table || r->rank ? EXIT_OK : EXIT_RUN);
     if (status == EXIT_OK) status = make_generations(a, *s, r, table);
     if (table) fclose(table);
-    const search_state made = search_get_state(*s);
+    const ctn_search_state made = search_get_state(*s);
     *x = (outcome){made.evaluations, made.generation, made.best};
     return status;
 }

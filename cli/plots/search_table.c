@@ -9,7 +9,7 @@ const char *const search_table_columns[TABLE_COLUMNS] = {"generation", "evaluati
 
 FILE *search_table_open(const char *path, long done) { return row_table_open(path, search_table_columns, TABLE_COLUMNS, done); }
 
-bool search_table_add(FILE *table, const char *path, const search_state *x)
+bool search_table_add(FILE *table, const char *path, const ctn_search_state *x)
 {
     if (!isfinite(x->best) || !isfinite(x->mean)) return true;
     fprintf(table, "%ld,%ld,%.17g,%.17g,%.17g,%.17g,%ld,%ld\n", x->generation, x->evaluations, x->best, x->mean, x->worst,

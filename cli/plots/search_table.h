@@ -24,6 +24,6 @@ extern const char *const search_table_columns[TABLE_COLUMNS];
 FILE *search_table_open(const char *path, long done);
 
 /// Adds a generation, unless no candidate of it earned a number. False: it could not be written, which was printed.
-bool search_table_add(FILE *table, const char *path, const search_state *x);
+bool search_table_add(FILE *table, const char *path, const ctn_search_state *x);
 
 #endif

@@ -22,6 +22,7 @@
 #include <catena/rollout.h>
 #include <catena/sample.h>
 #include <catena/scene.h>
+#include <catena/search.h>
 #include <catena/sensors.h>
 #include <catena/status.h>
 #include <catena/tapes.h>
