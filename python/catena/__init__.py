@@ -28,6 +28,7 @@ from ._errors import (
     SceneError,
     UnavailableError,
 )
+from ._pictures import Movie, Picture, render
 from ._recordings import Recording, read_recording, record
 from ._types import ContactPoint, Link, MPCState, OptimizeState, Sample
 
@@ -45,9 +46,11 @@ __all__ = [
     "MPC",
     "MPCState",
     "Model",
+    "Movie",
     "Optimize",
     "OptimizeState",
     "OutOfMemoryError",
+    "Picture",
     "Recorder",
     "Recording",
     "Sample",
@@ -58,6 +61,7 @@ __all__ = [
     "load",
     "read_recording",
     "record",
+    "render",
     "statistics_dtype",
     "totals_dtype",
 ]

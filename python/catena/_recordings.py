@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     import pandas
     import xarray
 
+    from ._core import Model
+
 Array = numpy.typing.NDArray[numpy.float64]
 
 
@@ -21,6 +23,7 @@ class Recording:
 
     ``time`` [records] (s), ``q`` [records, worlds, nq], ``v`` [records, worlds, nv], and ``rest``: all else that a file has, by
     the names of docs/recording.md, [records, worlds, ..]. ``names`` are of the columns of q and v; ``attributes`` those of the file.
+    ``path`` of the .h5 that it was read from, else None; ``model`` that it was recorded of in memory, else None.
     """
 
     def __init__(
@@ -31,8 +34,11 @@ class Recording:
         names: tuple[list[str], list[str]],
         rest: dict[str, Any],
         attributes: dict[str, Any],
+        path: str | None = None,
+        model: Model | None = None,
     ) -> None:
         self.time, self.q, self.v, self.names, self.rest, self.attributes = time, q, v, names, rest, attributes
+        self.path, self.model = path, model
 
     def to_pandas(self, world: int = 0) -> pandas.DataFrame:
         """q and v of a world, a row a record, by their names; time is the index."""
@@ -70,7 +76,8 @@ def _read_hdf5(path: str | os.PathLike[str]) -> Recording:
 
         file.visititems(visit)
         names = tuple(list(file[f"model/{part}_name"].asstr()[:]) for part in "qv")
-        return Recording(file["time"][:count], of_records.pop("q"), of_records.pop("v"), names, of_records, dict(file.attrs))
+        q, v = of_records.pop("q"), of_records.pop("v")
+        return Recording(file["time"][:count], q, v, names, of_records, dict(file.attrs), os.path.abspath(path))
 
 
 def _read_csv(path: str | os.PathLike[str]) -> Recording:
@@ -127,5 +134,11 @@ def record(batch: Any, steps: int, every: int = 1, control: Any = None) -> Recor
         for part in "qv"
     )
     return Recording(
-        time, q, v, names, {"statistics": numpy.stack(statistics)}, {"scene": batch.model.name, "worlds": batch.worlds}
+        time,
+        q,
+        v,
+        names,
+        {"statistics": numpy.stack(statistics)},
+        {"scene": batch.model.name, "worlds": batch.worlds},
+        model=batch.model,
     )
