@@ -6,11 +6,13 @@
 #include <catena/search.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define COOKIE 0xca7e4a07u
 
 struct ctn_search {
     ctn_scene *scene;  // of its own, with the seed in hand
+    char *engine;      // likewise
     ranks alone;
     search *search;
     void (*progress)(void *context, const ctn_search_state *state);
@@ -44,9 +46,11 @@ ctn_search *ctn_search_create(const ctn_scene *scene, const ctn_search_config *c
     if (!s) return fail(err, CTN_NO_MEMORY, "not enough memory for a search"), NULL;
     ctn_batch_config batch = cfg->batch;
     batch.parameters = NULL, batch.parameter_count = 0;
+    s->engine = batch.engine ? strdup(batch.engine) : NULL, batch.engine = s->engine;
     const search_reward own = {cfg->earn, cfg->context, cfg->reward ? cfg->reward : "reward"};
     s->alone = ranks_alone(), s->progress = cfg->progress, s->context = cfg->context;
-    if ((s->scene = scene_from_files(scene->files, scene->nfile, err))) {
+    if (cfg->batch.engine && !s->engine) fail(err, CTN_NO_MEMORY, "not enough memory for a search");
+    else if ((s->scene = scene_from_files(scene->files, scene->nfile, err))) {
         s->scene->search.seed = cfg->seed;
         s->search = search_open(s->scene, &batch, cfg->duration, &s->alone, cfg->earn ? &own : NULL, err);
     }
@@ -60,7 +64,7 @@ void ctn_search_free(ctn_search *s)
     if (!s) return;
     search_close(s->search);
     ctn_scene_free(s->scene);
-    free(s);
+    free(s->engine), free(s);
 }
 
 int ctn_search_parameters(const ctn_search *s) { return s ? search_parameters(s->search) : 0; }

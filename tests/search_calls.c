@@ -25,15 +25,17 @@ static ctn_scene *parse(const char *text)
     return scene;
 }
 
-/// Of a text; the scene goes before the search begins.
+/// Of a text; scene and configuration go before the search begins.
 static ctn_search *opened(const char *text, void change(ctn_search_config *cfg))
 {
     ctn_scene *const scene = parse(text);
     ctn_search_config cfg = ctn_search_config_default(scene);
+    char engine[] = "scalar";
+    cfg.batch.engine = engine;
     if (change) change(&cfg);
     ctn_search *const s = ctn_search_create(scene, &cfg, &err);
     ck_assert_msg(s != NULL, "%s", err.message);
-    ctn_scene_free(scene);
+    ctn_scene_free(scene), memset(engine, 'x', sizeof engine - 1);
     return s;
 }
 

@@ -14,7 +14,21 @@ from __future__ import annotations
 
 import os
 
-from ._core import MPC, Batch, Model, Optimize, Recorder, Tapes, Trajectories, statistics_dtype, totals_dtype
+from ._core import (
+    CMA,
+    MPC,
+    Batch,
+    Model,
+    Optimize,
+    Recorder,
+    Search,
+    Tape,
+    Tapes,
+    Trajectories,
+    rollout,
+    statistics_dtype,
+    totals_dtype,
+)
 from ._core import version as _version
 from ._core import load_file as _load_file, load_text as _load_text
 from ._errors import (
@@ -30,12 +44,14 @@ from ._errors import (
 )
 from ._pictures import Movie, Picture, render
 from ._recordings import Recording, read_recording, record
-from ._types import ContactPoint, Link, MPCState, OptimizeState, Sample
+from ._types import CMAState, ContactPoint, Link, MPCState, OptimizeState, RolloutReport, Sample, SearchMoment, SearchState
 
 __version__ = _version()
 __all__ = [
     "ArgumentError",
     "Batch",
+    "CMA",
+    "CMAState",
     "ContactPoint",
     "Error",
     "FileError",
@@ -53,8 +69,13 @@ __all__ = [
     "Picture",
     "Recorder",
     "Recording",
+    "RolloutReport",
     "Sample",
     "SceneError",
+    "Search",
+    "SearchMoment",
+    "SearchState",
+    "Tape",
     "Tapes",
     "Trajectories",
     "UnavailableError",
@@ -62,6 +83,7 @@ __all__ = [
     "read_recording",
     "record",
     "render",
+    "rollout",
     "statistics_dtype",
     "totals_dtype",
 ]

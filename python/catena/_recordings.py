@@ -59,7 +59,10 @@ class Recording:
 
 
 def read_recording(path: str | os.PathLike[str]) -> Recording:
-    """Reads what `catena run --out` or Recorder has written: .csv, or .h5 and .hdf5, which take the package h5py."""
+    """Reads what `catena run --out`, `catena rollout`, Recorder or rollout has written: .csv, or .h5 and .hdf5, which take h5py.
+
+    A rollout has its worlds at the same times, too. What it says of each world is in ``rest``, ``status`` and others, [worlds].
+    """
     return _read_csv(path) if os.fspath(path).endswith(".csv") else _read_hdf5(path)
 
 
@@ -67,6 +70,8 @@ def _read_hdf5(path: str | os.PathLike[str]) -> Recording:
     import h5py
 
     with h5py.File(path, "r") as file:
+        if file.attrs.get("format") == "catena rollout":
+            return _read_rollout(path, file)
         count = len(file["time"])  # whole records; other datasets may have part of one more
         of_records = {}
 
@@ -75,9 +80,30 @@ def _read_hdf5(path: str | os.PathLike[str]) -> Recording:
                 of_records[name] = item[:count]
 
         file.visititems(visit)
-        names = tuple(list(file[f"model/{part}_name"].asstr()[:]) for part in "qv")
+        names = _names(file)
         q, v = of_records.pop("q"), of_records.pop("v")
         return Recording(file["time"][:count], q, v, names, of_records, dict(file.attrs), os.path.abspath(path))
+
+
+def _names(file: Any) -> tuple[list[str], list[str]]:
+    return tuple(list(file[f"model/{part}_name"].asstr()[:]) for part in "qv")
+
+
+def _read_rollout(path: str | os.PathLike[str], file: Any) -> Recording:
+    time, worlds = file["time"][:], len(file["status"])
+    rest = {}
+
+    def visit(name: str, item: Any) -> None:
+        shape = getattr(item, "shape", ())  # groups have none
+        if shape[:1] != (worlds,) or name == "time" or name.startswith(("model/", "scene/")):
+            return
+        of_states = shape[1:2] == (len(time),) and name != "hash"
+        rest[name] = numpy.swapaxes(item[:], 0, 1) if of_states else item[:]
+
+    file.visititems(visit)
+    names = _names(file)
+    kept = [rest.pop(part, numpy.full((len(time), worlds, len(names[k])), numpy.nan)) for k, part in enumerate("qv")]
+    return Recording(time, *kept, names, rest, dict(file.attrs), os.path.abspath(path))
 
 
 def _read_csv(path: str | os.PathLike[str]) -> Recording:

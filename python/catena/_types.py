@@ -64,3 +64,75 @@ class MPCState(NamedTuple):
     iterations: int  #: of the last plan
     started: float  #: s, when targets that wait began to move; infinite: they have not yet
     lost: bool  #: there is no plan that goes on
+
+
+class SearchState(NamedTuple):
+    """Where a search for a controller is."""
+
+    learns: bool  #: by a policy gradient: a generation is a window, evaluations are episodes
+    generation: int  #: made
+    evaluations: int  #: made
+    steps: int  #: of worlds
+    best: float  #: the most that a candidate has earned, or the policy when it was judged; -inf: none has
+    mean: float  #: of the last generation's candidates, but for those that are lost; or of its episodes, with noise
+    worst: float  #: likewise
+    lost: int  #: candidates, of all generations, that froze or earned no number; or windows of worlds
+    sigma: float  #: step size of CMA-ES; deviation of a policy's noise
+    ratio: float  #: the longest over the shortest axis of CMA-ES
+    gradient: float  #: length of a policy's last one
+    judges: int  #: worlds of its own in which what was found was judged; 0: none
+    over: bool  #: CMA-ES has come to its end
+
+
+class SearchMoment(NamedTuple):
+    """What worlds have come to in a search: the end of an interval in which motors were told the same, or its beginning."""
+
+    time: numpy.typing.NDArray[numpy.float64]  #: [worlds] s
+    q: numpy.typing.NDArray[numpy.float64]  #: [worlds, nq]
+    v: numpy.typing.NDArray[numpy.float64]  #: [worlds, nv]
+    u: numpy.typing.NDArray[numpy.float64]  #: [worlds, ntarget], what motors were told in it
+    sensors: numpy.typing.NDArray[numpy.float64]  #: [worlds, numbers], as Batch.sensors
+    over: numpy.typing.NDArray[numpy.bool_]  #: [worlds] it counts no more: it is frozen, or its episode has ended before
+    dt: float  #: s, of the interval; 0: episodes begin, and nothing is earned
+    last: bool  #: episodes end with it
+
+
+class CMAState(NamedTuple):
+    """Where a search by CMA-ES is."""
+
+    evaluations: int  #: told, in all runs
+    generations: int  #: told, in all runs
+    generation: int  #: of this run
+    not_numbers: int  #: of the evaluations, those that were NaN
+    eigen: int  #: eigenproblems solved
+    run: int  #: from 0; restarts have been as many
+    small_runs: int  #: of these, those with small populations (BIPOP)
+    population: int  #: of this generation
+    covariance: str  #: "full", "decoded" or "separable"
+    last: str  #: why the run before this one was over
+    stop: str  #: why the search is over
+    sigma: float  #: step size
+    condition: float  #: of the covariance, or of scales
+    best: float  #: the smallest value of all runs that satisfies the constraints; inf: none
+    median: float  #: of the last generation's values; with constraints, of their augmented Lagrangian
+    rate_mean: float  #: of the adapted learning rates, 0 to 1; 1: not adapted
+    rate_covariance: float
+
+
+class RolloutReport(NamedTuple):
+    """What became of the worlds of a rollout."""
+
+    worlds: int  #: in all
+    done: int  #: worlds that the file has now
+    before: int  #: of these, those that it had before the call
+    frozen: int  #: of these, those that could not be stepped to the end
+    with_fallbacks: int  #: of these, those with steps that needed fewer stages or had to be halved
+    states: int  #: of each world in the file
+    block: int  #: worlds at a time
+    threads: int  #: that stepped them
+    engine: str  #: likewise
+    parallel: str  #: what went side by side
+    lanes: int  #: of a world along its links; 0: worlds were side by side
+    wall: float  #: s of wall time, from the first world on
+    occupancy: float  #: how much of the work was of use, 0 to 1; NaN: not measured
+    warnings: tuple[str, ...]  #: what is allowed but probably not meant

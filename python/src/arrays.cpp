@@ -21,6 +21,8 @@ size_t product(const shape &s)
     return p;
 }
 
+std::string path_of(nb::handle path) { return nb::cast<std::string>(nb::str(nb::module_::import_("os").attr("fspath")(path))); }
+
 nb::object numpy(const char *name) { return nb::module_::import_("numpy").attr(name); }
 
 nb::tuple tuple_of(const shape &s)
@@ -108,6 +110,12 @@ doubles read_exactly(nb::handle from, const char *name, const shape &sizes, bool
     doubles a = doubles::like(from, name);
     if (a.sizes() != sizes) wrong_shape(name, text_of(sizes), a.sizes());
     return a;
+}
+
+void add_to(nb::handle from, const char *name, const shape &sizes, double *to)
+{
+    const doubles a = read_exactly(from, name, sizes, true);
+    for (size_t i = 0; i < a.size(); i++) to[i] += a.data()[i];
 }
 
 shape leading(const doubles &a, const shape &tail)

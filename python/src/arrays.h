@@ -59,6 +59,9 @@ doubles read(nb::handle from, const char *name, const shape &tail, bool optional
 /// An input of exactly this shape.
 doubles read_exactly(nb::handle from, const char *name, const shape &sizes, bool optional = false);
 
+/// Adds an input of this shape to what is there; None adds nothing.
+void add_to(nb::handle from, const char *name, const shape &sizes, double *to);
+
 /// What stands before `tail` in its shape.
 shape leading(const doubles &a, const shape &tail);
 
@@ -70,6 +73,9 @@ nb::object records(const shape &sizes, nb::handle dtype, void **data);
 
 /// A number of states as the library counts them: ValueError beyond.
 int count_of(const shape &lead);
+
+/// A path: a str, or what has one (os.PathLike). TypeError for others.
+std::string path_of(nb::handle path);
 
 nb::object numpy(const char *name);
 nb::tuple tuple_of(const shape &s);

@@ -3,20 +3,12 @@
 namespace binding
 {
 
-/// Takes `key` out of `keys`; an invalid object: it is not there, or None.
-static nb::object take(nb::kwargs &keys, const char *key)
+nb::object take(nb::kwargs &keys, const char *key)
 {
     if (!keys.contains(key)) return nb::object();
     nb::object value = keys[key];
     nb::del(keys[key]);
     return value.is_none() ? nb::object() : value;
-}
-
-template <class T> static void set(nb::kwargs &keys, const char *key, T &to, const char *expected)
-{
-    const nb::object value = take(keys, key);
-    if (!value.is_valid() || nb::try_cast(value, to)) return;
-    throw nb::type_error((std::string(key) + ": expected " + expected).c_str());
 }
 
 template <class T>
@@ -49,6 +41,13 @@ static ctn_parameter parameter_of(const compiled &model, nb::handle entry)
     throw nb::value_error(("parameters: unknown '" + name + "'; there are " + known).c_str());
 }
 
+std::vector<ctn_parameter> parameters_of(const compiled &model, nb::handle list)
+{
+    std::vector<ctn_parameter> all;
+    for (nb::handle entry : list) all.push_back(parameter_of(model, entry));
+    return all;
+}
+
 void configure(config &to, const compiled &model, nb::kwargs &keys)
 {
     ctn_batch_config &c = to.c = ctn_scene_config(model.scene);
@@ -72,8 +71,7 @@ void configure(config &to, const compiled &model, nb::kwargs &keys)
     set(keys, "lanes", c.lanes, integer);
     set(keys, "engine", to.engine, "a name");
     if (!to.engine.empty()) c.engine = to.engine.c_str();
-    if (const nb::object list = take(keys, "parameters"); list.is_valid())
-        for (nb::handle entry : list) to.parameters.push_back(parameter_of(model, entry));
+    if (const nb::object list = take(keys, "parameters"); list.is_valid()) to.parameters = parameters_of(model, list);
     c.parameters = to.parameters.data(), c.parameter_count = static_cast<int>(to.parameters.size());
 }
 

@@ -18,6 +18,20 @@ struct config {
 /// (kind, index or link). TypeError for another key or type, catena.ArgumentError for another word. `keys` loses what is its own.
 void configure(config &to, const compiled &model, nb::kwargs &keys);
 
+/// Takes `key` out of `keys`; an invalid object: it is not there, or None.
+nb::object take(nb::kwargs &keys, const char *key);
+
+/// The same into `to`, which stays as it is where there is none; TypeError for another type.
+template <class T> void set(nb::kwargs &keys, const char *key, T &to, const char *expected)
+{
+    const nb::object value = take(keys, key);
+    if (!value.is_valid() || nb::try_cast(value, to)) return;
+    throw nb::type_error((std::string(key) + ": expected " + expected).c_str());
+}
+
+/// A list of (kind, index or link).
+std::vector<ctn_parameter> parameters_of(const compiled &model, nb::handle list);
+
 /// TypeError if a key is left.
 void nothing_else(const nb::kwargs &keys);
 

@@ -14,6 +14,7 @@ struct held {
     volatile int stop = 0;
     bool busy = false;
     std::exception_ptr thrown;  // by a callback: the call ends early
+    std::vector<nb::object> functions;  // of Python, that are asked in calls
 
     explicit held(const model_object &m) : model(m.at) {}
     held(const held &) = delete;
@@ -55,6 +56,35 @@ struct held {
         }
     }
 };
+
+/// For nb::type_slots: lets the collector see the functions of a `held`, which may know of the object in turn.
+template <class T> PyType_Slot *with_functions()
+{
+    const traverseproc traverse = [](PyObject *self, visitproc visit, void *arg) {
+        Py_VISIT(Py_TYPE(self));
+        if (nb::inst_ready(self))
+            for (const nb::object &f : nb::inst_ptr<T>(self)->functions) Py_VISIT(f.ptr());
+        return 0;
+    };
+    const inquiry clear = [](PyObject *self) {
+        for (nb::object &f : nb::inst_ptr<T>(self)->functions) f = nb::none();
+        return 0;
+    };
+    static PyType_Slot slots[] = {
+        {Py_tp_traverse, reinterpret_cast<void *>(traverse)}, {Py_tp_clear, reinterpret_cast<void *>(clear)}, {0, nullptr}};
+    return slots;
+}
+
+/// TypeError unless it is None or can be called.
+inline void check_callable(nb::handle function, const char *name)
+{
+    if (!function.is_none() && !PyCallable_Check(function.ptr()))
+        throw nb::type_error((std::string(name) + ": expected something that can be called").c_str());
+}
+
+/// HDF5 is not safe for threads: a call that uses it without the GIL takes this, and others look at it.
+inline bool hdf5_taken = false;
+#define USE_HDF5 const use hdf5_alone(hdf5_taken, "library's HDF5")
 
 /// A new array with what stands at `from`.
 inline nb::object copy(const double *from, const shape &sizes)

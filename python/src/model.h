@@ -42,6 +42,10 @@ void bind_batch(nb::module_ &m);
 void bind_tapes(nb::module_ &m);
 void bind_plans(nb::module_ &m);
 void bind_recorder(nb::module_ &m);
+void bind_search(nb::module_ &m);
+void bind_cma(nb::module_ &m);
+void bind_rollout(nb::module_ &m);
+void bind_tape(nb::module_ &m);
 
 }  // namespace binding
 

@@ -11,4 +11,8 @@ NB_MODULE(_core, m)
     binding::bind_tapes(m);
     binding::bind_plans(m);
     binding::bind_recorder(m);
+    binding::bind_search(m);
+    binding::bind_cma(m);
+    binding::bind_rollout(m);
+    binding::bind_tape(m);
 }

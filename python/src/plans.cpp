@@ -1,6 +1,8 @@
 /// catena.Optimize, Trajectories and MPC: motions that cost least, found and followed.
 #include "held.h"
 
+#include <cmath>
+
 namespace binding
 {
 
@@ -37,17 +39,55 @@ struct optimize_object : held {
     ctn_optimize *optimize = nullptr;
     size_t parameters = 0;
 
-    optimize_object(const model_object &m, double duration, nb::kwargs keys) : held(m)
+    optimize_object(const model_object &m, double duration, nb::object cost, nb::object derivatives, nb::kwargs keys) : held(m)
     {
+        check_callable(cost, "cost"), check_callable(derivatives, "derivatives");
+        if (cost.is_none() != derivatives.is_none()) throw nb::value_error("cost, derivatives: give both, or none");
+        functions = {cost, derivatives};
         config cfg;
         configured(cfg, keys);
         parameters = cfg.parameters.size();
+        const ctn_optimize_cost own = {add_cost, add_derivatives, this};
         call("Optimize", [&](ctn_error *err) {
-            optimize = ctn_optimize_create(model->scene, model->model, &cfg.c, duration, nullptr, err);
+            optimize =
+                ctn_optimize_create(model->scene, model->model, &cfg.c, duration, functions[0].is_none() ? nullptr : &own, err);
             return optimize ? CTN_OK : err->status;
         });
     }
     ~optimize_object() { ctn_optimize_free(optimize); }
+
+    /// What a function of Python says of points: it is told where they are.
+    nb::object told_of(const nb::object &function, int count, const int *knot, const double *x, const double *u) const
+    {
+        const size_t n = static_cast<size_t>(count);
+        void *knots;
+        const nb::object at = records({n}, numpy("dtype")("i4"), &knots);
+        std::copy(knot, knot + n, static_cast<int *>(knots));
+        return function(at, copy(x, {n, model->nq + model->nv}), copy(u, {n, model->ntarget}));
+    }
+
+    static void add_cost(void *context, int count, const int *knot, const double *x, const double *u, double *cost)
+    {
+        optimize_object &o = *static_cast<optimize_object *>(context);
+        const size_t n = static_cast<size_t>(count);
+        o.ask([&] { add_to(o.told_of(o.functions[0], count, knot, x, u), "what cost gives", {n}, cost); });
+        if (o.thrown) std::fill_n(cost, n, NAN);  // so that nothing is taken for better
+    }
+
+    static void add_derivatives(void *context, int count, const int *knot, const double *x, const double *u,
+                                const ctn_cost_derivatives *to)
+    {
+        optimize_object &o = *static_cast<optimize_object *>(context);
+        const size_t n = static_cast<size_t>(count), nx = 2 * o.model->nv, nu = o.model->ntarget;
+        o.ask([&] {
+            const nb::object told = o.told_of(o.functions[1], count, knot, x, u);
+            if (!nb::isinstance<nb::tuple>(told) || nb::len(told) != 5)
+                throw nb::type_error("derivatives: expected (x, u, xx, uu, ux), each None for 0");
+            add_to(told[0], "derivatives by x", {n, nx}, to->x), add_to(told[1], "derivatives by u", {n, nu}, to->u);
+            add_to(told[2], "derivatives by xx", {n, nx, nx}, to->xx), add_to(told[3], "derivatives by uu", {n, nu, nu}, to->uu);
+            add_to(told[4], "derivatives by ux", {n, nu, nx}, to->ux);
+        });
+    }
 
     nb::object part(const char *which)
     {
@@ -160,18 +200,29 @@ static nb::object mpc_state(mpc_object &m, int world)
     return state_of("MPCState", d);
 }
 
+#define COST "collections.abc.Callable[[numpy.typing.NDArray[numpy.int32], " ARRAY ", " ARRAY "], "
 #define PARAMETERS "def set_parameters(self, values: " LIKE ") -> None"
 
 void bind_plans(nb::module_ &m)
 {
     const auto model = nb::arg("model"), keys = nb::arg("keys"), duration = nb::arg("duration"), world = nb::arg("world");
-    nb::class_<optimize_object> optimize(m, "Optimize",
-                                         "A trajectory over `duration` s of a scene with `optimize:` and motors, by iterative "
-                                         "LQR, in steps of the keys (as of Batch).\n"
-                                         "It begins with the scene's guess, or the plan that it plays.");
+    nb::class_<optimize_object> optimize(
+        m, "Optimize",
+        "A trajectory over `duration` s of a scene with `optimize:` and motors, by iterative "
+        "LQR, in steps of the keys (as of Batch).\n"
+        "It begins with the scene's guess, or the plan that it plays.\n\n"
+        "A cost of your own, besides the scene's: cost(knot, x, u) gives what points cost [count], at\n"
+        "knots `knot` [count], states x [count, nq + nv], told u [count, ntarget], and\n"
+        "derivatives(knot, x, u) its derivatives (x, u, xx, uu, ux) [count, ..] by changes of x in\n"
+        "tangent coordinates [2 nv] and by u, each None for 0. At knot `knots`, the end, u counts for\n"
+        "nothing.",
+        nb::type_slots(with_functions<optimize_object>()));
     optimize
-        .def(nb::init<const model_object &, double, nb::kwargs>(), model, duration, keys,
-             nb::sig("def __init__(self, model: Model, duration: float, *, " CONFIG_KEYS ") -> None"))
+        .def(nb::init<const model_object &, double, nb::object, nb::object, nb::kwargs>(), model, duration,
+             nb::arg("cost") = nb::none(), nb::arg("derivatives") = nb::none(), keys,
+             nb::sig("def __init__(self, model: Model, duration: float, cost: " COST LIKE "] | None = None, derivatives: " COST
+                     "tuple[" LIKE " | None, " LIKE " | None, " LIKE " | None, " LIKE " | None, " LIKE
+                     " | None]] | None = None, *, " CONFIG_KEYS ") -> None"))
         .def("step", iterate, nb::arg("iterations") = 1,
              nb::sig("def step(self, iterations: int = 1) -> catena._types.OptimizeState"),
              "Up to so many iterations; fewer where it is over. Where it is then.")

@@ -41,12 +41,6 @@ struct hooks {
     double *by_u, *by_tau;
 };
 
-static void add(nb::handle from, const char *name, const shape &sizes, double *to)
-{
-    const doubles a = read_exactly(from, name, sizes, true);
-    for (size_t i = 0; i < a.size(); i++) to[i] += a.data()[i];
-}
-
 static void set(nb::handle from, const char *name, const shape &sizes, double *to)
 {
     const doubles a = read_exactly(from, name, sizes, true);
@@ -84,8 +78,8 @@ static void on_back(void *context, int step, const double *q, const double *v, c
             const nb::object told = h.back(step, copy(q, {w, h.t.model->nq}), copy(v, {w, nv}), u, tau);
             if (told.is_none()) return;
             if (!nb::isinstance<nb::tuple>(told) || nb::len(told) != 2) throw nb::type_error("back: expected (dq, dv), or None");
-            add(told[0], "what back gives, dq", {w, nv}, by_q);
-            add(told[1], "what back gives, dv", {w, nv}, by_v);
+            add_to(told[0], "what back gives, dq", {w, nv}, by_q);
+            add_to(told[1], "what back gives, dv", {w, nv}, by_v);
         });
 }
 

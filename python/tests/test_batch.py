@@ -278,5 +278,17 @@ class Refused(unittest.TestCase):
         self.assertLess(statistics["frozen_time"][0], 5)
 
 
+class Handed(unittest.TestCase):
+    def test_dlpack(self):
+        """What is returned goes to other libraries as it is."""
+        batch = catena.Batch(catena.load(TWO_LINKS), worlds=3)
+        q = batch.q
+        again = numpy.from_dlpack(q)
+        self.assertTrue(numpy.shares_memory(q, again) and (again == q).all())
+        self.assertEqual(q.__dlpack_device__()[0], 1)  # on the CPU
+        again[0] = 7
+        self.assertFalse((batch.q == 7).any())
+
+
 if __name__ == "__main__":
     unittest.main()

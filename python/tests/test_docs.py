@@ -82,7 +82,7 @@ class Docs(unittest.TestCase):
                 ):
                     self.assertRegex(table, rf"\b{name}\b", f"{kind.__name__}.{name} is not in the table")
         for name in catena.__all__:
-            if not name.endswith(("Error", "State")) and name not in (
+            if not name.endswith(("Error", "State", "Report")) and name not in (
                 "ContactPoint",
                 "Finding",
                 "Link",
@@ -93,7 +93,9 @@ class Docs(unittest.TestCase):
                 self.assertRegex(table, rf"\b{name}\b", f"{name} is not in the table")
 
     def test_everything_says_what_it_is(self):
-        for kind in (catena.Model, catena.Batch, catena.Tapes, catena.Optimize, catena.Trajectories, catena.MPC, catena.Recorder):
+        plans = (catena.Optimize, catena.Trajectories, catena.MPC, catena.Search, catena.CMA)
+        others = (catena.Tape, catena.Tapes, catena.Recorder, catena.Picture, catena.Movie)
+        for kind in (catena.Model, catena.Batch, *others, *plans):
             self.assertTrue(kind.__doc__, kind)
             for name in dir(kind):
                 if not name.startswith("_"):

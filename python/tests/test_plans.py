@@ -51,6 +51,54 @@ class Plans(unittest.TestCase):
         # knots begin at (q, v) anew, a batch goes on with what its method carries; on its head a pendulum does not forgive that
         numpy.testing.assert_allclose(batch.q[0], x[-1, :1], rtol=0, atol=2e-3)
 
+    def test_costs_of_ones_own(self):
+        """A posture that Python says is the scene's posture."""
+        without = PENDULUM.replace("    - {term: posture, weight: 0.1, end: 100, target: 3.141592653589793}\n", "")
+
+        def weights(knot):
+            return numpy.where(knot == 100, 100, 0.1 * 0.02)
+
+        def cost(knot, x, u):
+            self.assertEqual((x.shape, u.shape), ((len(knot), 2), (len(knot), 1)))
+            return weights(knot) / 2 * (x[:, 0] - numpy.pi) ** 2
+
+        def derivatives(knot, x, u):
+            by_x, xx = numpy.zeros((len(knot), 2)), numpy.zeros((len(knot), 2, 2))
+            by_x[:, 0], xx[:, 0, 0] = weights(knot) * (x[:, 0] - numpy.pi), weights(knot)
+            return by_x, None, xx, None, None
+
+        plan = catena.Optimize(self.model, 2.0)
+        own = catena.Optimize(catena.load(without), 2.0, cost, derivatives)
+        self.assertAlmostEqual(own.state.cost, plan.state.cost, delta=1e-9 * plan.state.cost)
+        plan.step(200), own.step(200)
+        self.assertEqual(own.state.stop, "optimal")
+        numpy.testing.assert_allclose(own.u, plan.u, rtol=0, atol=1e-5)
+
+    def test_costs_that_fail(self):
+        def fail(knot, x, u):
+            if many[0]:
+                raise KeyError("mine")
+            return numpy.zeros(len(knot))
+
+        many = [False]
+        plan = catena.Optimize(self.model, 2.0, fail, lambda knot, x, u: (None,) * 5)
+        before = plan.u
+        many[0] = True
+        with self.assertRaisesRegex(KeyError, "mine"):
+            plan.step()
+        many[0] = False
+        self.assertTrue((plan.u == before).all())
+        plan.step(200)
+        for error, functions in (
+            (ValueError, (fail, None)),
+            (TypeError, (fail, 3)),
+            (ValueError, (lambda knot, x, u: [1.0], lambda knot, x, u: None)),
+        ):
+            with self.assertRaises(error):
+                catena.Optimize(self.model, 2.0, *functions)
+        with self.assertRaises(TypeError):
+            catena.Optimize(self.model, 2.0, fail, lambda knot, x, u: 3).step()
+
     def test_many_are_as_one(self):
         x0 = numpy.array([[0, 0.01], [0.2, 0], [-0.3, 0.1]])
         many = catena.Trajectories(self.model, 2.0, x0, worlds=3)

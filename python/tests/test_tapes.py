@@ -143,5 +143,82 @@ class Tapes(unittest.TestCase):
                 call()
 
 
+class Tape(unittest.TestCase):
+    def test_it_is_a_world_of_tapes(self):
+        model = catena.load(DRIVEN)
+        q, v = random_states(model, 1)
+        draw = numpy.random.default_rng(2)
+        u, tau = draw.normal(size=(5, 1, 1)), draw.normal(size=(5, 1, 4))
+        dq, dv = draw.normal(size=(6, 1, 4)), draw.normal(size=(6, 1, 4))
+        keys = {**KEYS, "worlds": 1}
+        tapes, tape = catena.Tapes(model, 5, **keys), catena.Tape(model, 5, **keys)
+        tapes.run(5, q, v, u=u, tau=tau)
+        tape.run(q[0], v[0], u[:, 0], tau[:, 0])
+        for k in range(6):
+            self.assertTrue((tape.state(k)[0] == tapes.q(k)[0]).all() and (tape.state(k)[1] == tapes.v(k)[0]).all())
+        by = tapes.gradient(dq, dv)
+        for a, b in zip(tape.gradient(dq[:, 0], dv[:, 0]), (by[0][0], by[1][0], by[2][:, 0], by[3][:, 0])):
+            numpy.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
+        self.assertEqual((tape.steps, tape.fallbacks, tape.contact_changes), (5, 0, 0))
+        # the same by the states of steps
+        S, C = tape.start_jacobian(), tape.output_jacobian(5)
+        self.assertEqual((S.shape, C.shape), ((tape.state_size, 8), (8, tape.state_size)))
+        row = C.T @ numpy.concatenate([dq[5, 0], dv[5, 0]])
+        only_last = [numpy.zeros((6, 4)), numpy.zeros((6, 4))]
+        only_last[0][5], only_last[1][5] = dq[5, 0], dv[5, 0]
+        by_q, by_v, by_u, by_tau = tape.gradient(*only_last)
+        for k in range(4, -1, -1):
+            A, B, U = tape.step_jacobian(k)
+            numpy.testing.assert_allclose(by_tau[k], B.T @ row, rtol=1e-7, atol=1e-10)
+            numpy.testing.assert_allclose(by_u[k], U.T @ row, rtol=1e-7, atol=1e-10)
+            row = A.T @ row
+        numpy.testing.assert_allclose(numpy.concatenate([by_q, by_v]), S.T @ row, rtol=1e-7, atol=1e-10)
+
+    def test_friction_against_differences(self):
+        scene = """\
+catena: 1
+ground: true
+contact: {friction: %.17g}
+links:
+  - {name: block, joint: free, position: [0, 0, 0.05], mass: 2, shapes: [{type: box, size: [0.4, 0.3, 0.1]}]}
+"""
+        keys = {"method": "collocation", "order": 2, "dt": 0.01, "tolerance": 1e-12}
+
+        def slide(friction):
+            tape = catena.Tape(catena.load(scene % friction), 60, **keys)
+            tape.run(v=[3, 0, 0, 0, 0, 0])
+            dq = numpy.zeros((61, 6))
+            dq[-1, 0] = 1
+            return tape.state(60)[0][0], tape.parameter_gradient([("ground_friction", 0)], dq)[0], tape
+
+        way, by_friction, tape = slide(0.5)
+        found = (slide(0.5 + 1e-5)[0] - slide(0.5 - 1e-5)[0]) / 2e-5
+        self.assertAlmostEqual(by_friction, found, delta=1e-4 * abs(found))
+        self.assertLess(by_friction, -0.1)
+        self.assertGreater(tape.contact_changes, 0)
+        with self.assertRaises(catena.UnavailableError):
+            tape.parameter_gradient([("mass_scale", "block")])
+
+    def test_wrong_arguments(self):
+        model = catena.load(DRIVEN)
+        tape = catena.Tape(model, 3, **{**KEYS, "worlds": 1})
+        for error, call in (
+            (catena.ArgumentError, lambda: tape.gradient()),
+            (catena.ArgumentError, lambda: tape.state(0)),
+            (ValueError, lambda: tape.run(u=numpy.zeros((2, 1)))),
+            (catena.ArgumentError, lambda: tape.run(v=[numpy.nan] * 4)),
+            (ValueError, lambda: catena.Tape(model, 0)),
+            (ValueError, lambda: catena.Tape(model, 3, worlds=2)),
+            (catena.UnavailableError, lambda: catena.Tape(model, 3, method="radau", adaptive=True)),
+        ):
+            with self.assertRaises(error):
+                call()
+        tape.run()
+        with self.assertRaises(ValueError):
+            tape.gradient(numpy.zeros((3, 4)))
+        with self.assertRaises(catena.ArgumentError):
+            tape.step_jacobian(3)
+
+
 if __name__ == "__main__":
     unittest.main()
