@@ -19,7 +19,7 @@ std::unique_ptr<bool[]> chosen_worlds(nb::handle which, const char *name, size_t
 
 struct tapes_object : held {
     ctn_tapes *tapes = nullptr;
-    size_t worlds = 0, most = 0, made = 0, parameters = 0;  // made: steps of the run that is recorded
+    size_t worlds = 0, most = 0, parameters = 0;
 
     tapes_object(const model_object &m, int steps, bool gradients, nb::kwargs keys) : held(m)
     {
@@ -31,6 +31,15 @@ struct tapes_object : held {
         worlds = static_cast<size_t>(cfg.c.worlds), most = static_cast<size_t>(steps), parameters = cfg.parameters.size();
     }
     ~tapes_object() { ctn_tapes_free(tapes); }
+
+    /// Steps of the run that is recorded. What a call that is refused leaves of the one before, the library knows.
+    size_t made()
+    {
+        use alone(busy, "Tapes");
+        int n = 0;
+        while (ctn_tapes_q(tapes, n + 1)) n++;
+        return static_cast<size_t>(n);
+    }
 };
 
 /// Where a run and its gradient go: functions of Python, or tables [steps][worlds][..]; both may be NULL.
@@ -102,20 +111,19 @@ static void run(tapes_object &t, int steps, nb::handle q, nb::handle v, nb::hand
     const auto begins = chosen_worlds(begin, "begin", t.worlds);
     hooks h = {t, tell, nb::none(), told.data(), forces.data(), nullptr, nullptr, nullptr, nullptr};
     const ctn_tapes_hooks c = {on_tell, on_back, &h};
-    t.made = 0;
     t.call("Tapes",
            [&](ctn_error *err) { return ctn_tapes_run(t.tapes, steps, at_q.data(), at_v.data(), begins.get(), &c, err); });
-    t.made = n;
 }
 
 static nb::tuple gradient(tapes_object &t, nb::handle dq, nb::handle dv, nb::handle back)
 {
-    const size_t n = t.made, w = t.worlds, nu = t.model->ntarget, nv = t.model->nv;
+    const size_t n = t.made(), w = t.worlds, nu = t.model->ntarget, nv = t.model->nv;
     if (!back.is_none() && !PyCallable_Check(back.ptr())) throw nb::type_error("back: expected something that can be called");
     const doubles by_dq = read_exactly(dq, "dq", {n + 1, w, nv}, true), by_dv = read_exactly(dv, "dv", {n + 1, w, nv}, true);
     const doubles by_q = write(nb::none(), "", {w, nv}), by_v = write(nb::none(), "", {w, nv});
     const doubles by_u = write(nb::none(), "", {n, w, nu}), by_tau = write(nb::none(), "", {n, w, nv});
     std::fill_n(by_u.data(), by_u.size(), 0.0), std::fill_n(by_tau.data(), by_tau.size(), 0.0);
+    if (t.made() != n) throw std::runtime_error("Tapes: another run was made while dq and dv were read");
     hooks h = {t, nb::none(), back, nullptr, nullptr, by_dq.data(), by_dv.data(), by_u.data(), by_tau.data()};
     const ctn_tapes_hooks c = {on_tell, on_back, &h};
     t.call("Tapes", [&](ctn_error *err) { return ctn_tapes_gradient(t.tapes, &c, by_q.data(), by_v.data(), err); });
@@ -139,11 +147,9 @@ static nb::tuple step_inverse(tapes_object &t, nb::handle q, nb::handle v, nb::h
     const doubles force = write(nb::none(), "", {w, t.model->nv}), distance = write(nb::none(), "", {w});
     if (guess.data()) std::copy(guess.data(), guess.data() + guess.size(), force.data());
     else std::fill_n(force.data(), force.size(), 0.0);
-    t.made = 0;
     t.call("Tapes", [&](ctn_error *err) {
         return ctn_step_inverse(t.tapes, at_q.data(), at_v.data(), nullptr, towards.data(), force.data(), distance.data(), err);
     });
-    t.made = 1;
     return nb::make_tuple(force.object(), distance.object());
 }
 

@@ -97,6 +97,32 @@ class Tapes(unittest.TestCase):
         self.cost()
         self.tapes.gradient()
 
+    def test_calls_that_are_refused_leave_the_run(self):
+        self.cost()
+        dv = numpy.ones((self.steps + 1, 3, 4))
+        before = self.tapes.gradient(dv=dv)
+        for call in (
+            lambda: self.tapes.run(2, self.q * numpy.nan),
+            lambda: self.tapes.step_inverse(self.q, self.v, self.q * numpy.nan),
+        ):
+            with self.assertRaises(catena.ArgumentError):
+                call()
+            for a, b in zip(before, self.tapes.gradient(dv=dv)):
+                self.assertTrue((a == b).all())
+
+        class Sly:
+            """An array that makes another run while it is read."""
+
+            def __init__(self, tapes, q):
+                self.tapes, self.q = tapes, q
+
+            def __array__(self, dtype=None, copy=None):
+                self.tapes.run(2, self.q)
+                return dv
+
+        with self.assertRaisesRegex(RuntimeError, "another run was made"):
+            self.tapes.gradient(dq=Sly(self.tapes, self.q))
+
     def test_views_share_memory(self):
         self.cost()
         view = self.tapes.q(2)
