@@ -91,6 +91,7 @@ static void tell(cma_object &c, nb::handle f, nb::handle g)
 {
     const doubles values = read_exactly(f, "f", {c.population()});
     const doubles of_constraints = read_exactly(g, "g", {c.population(), c.constraints}, true);
+    if (values.size() != c.population()) throw std::runtime_error("CMA: it was told others while f and g were read");
     c.call([&](ctn_error *err) { return ctn_cma_tell(c.cma, values.data(), of_constraints.data(), err); });
 }
 

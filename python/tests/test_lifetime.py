@@ -6,14 +6,18 @@ import gc
 import os
 import random
 import signal
-import sys
 import subprocess
+import sys
+import tempfile
 import threading
 import time
+import tracemalloc
 import unittest
 
 import catena
 import numpy
+
+import chance
 
 from support import SCENES, TWO_LINKS
 
@@ -68,6 +72,42 @@ class Order(unittest.TestCase):
             before = pages()
             work(200)
             self.assertLess(pages() - before, 200, "pages of memory more after 200 times")
+
+
+    def test_nothing_leaks_of_what_asks_functions(self):
+        """Nor do cycles of objects and the functions that know of them."""
+        searched, steered = catena.load(chance.SEARCHED), catena.load(chance.STEERED)
+        q, v = steered.initial_state()
+
+        def work(count):
+            for _ in range(count):
+                cycle = []
+                search = catena.Search(searched, reward=lambda moment: 0 * moment.q[:, 0] + len(cycle))
+                plan = catena.Optimize(steered, 0.1, lambda knot, x, u: 0.0 * knot * len(cycle), lambda knot, x, u: (None,) * 5)
+                cycle += [search, plan]
+                search.step()
+                plan.step()
+                tape, cma = catena.Tape(steered, 2), catena.CMA(q, 0.5)
+                tape.run(q, v)
+                tape.gradient(dv=numpy.ones((3, 4)))
+                cma.tell(cma.ask().sum(1))
+                try:
+                    cma.tell([1])
+                except ValueError:
+                    pass
+
+        tracemalloc.start()
+        self.addCleanup(tracemalloc.stop)
+        grown = []
+        with open("/proc/self/statm") as file:
+            for _ in range(4):
+                pages = file.seek(0) or int(file.read().split()[1])
+                held = tracemalloc.get_traced_memory()[0]
+                work(20), gc.collect()
+                grown.append((tracemalloc.get_traced_memory()[0] - held, (file.seek(0) or int(file.read().split()[1])) - pages))
+        # what leaks does so each time
+        self.assertLess(min(grown[1:])[0], 2000, "bytes of Python more after 20 times")
+        self.assertLess(min(pages for _, pages in grown[1:]), 20, "pages of memory more after 20 times")
 
 
 class Threads(unittest.TestCase):
@@ -144,52 +184,19 @@ class Threads(unittest.TestCase):
 
 class Chance(unittest.TestCase):
     def test_arguments_by_chance(self):
-        model = catena.load(TWO_LINKS + "motors: [{joint: upper, type: torque}]\n")
-        batch = catena.Batch(model, worlds=2, motor_targets=True)
-        tapes = catena.Tapes(model, 3, worlds=2)
-        draw = random.Random(4)
-        shapes = [(), (2,), (4,), (5,), (2, 4), (2, 5), (3, 5), (0, 5), (2, 3, 4), (3, 2, 4), (1, 2, 1), (2, 1), (2, 2, 5)]
-        dtypes = ["f8", "f4", "i4", ">f8", "c16", "?", "O", "U3"]
-
-        def thing():
-            kind = draw.randrange(9)
-            if kind == 0:
-                return draw.choice(
-                    [None, "text", b"x", -1, 10**20, 1.5, float("nan"), [], [[1], [2, 3]], {}, object(), model, True]
-                )
-            a = numpy.zeros(draw.choice(shapes), draw.choice(dtypes) if kind == 1 else "f8")
-            if kind == 2 and a.ndim:
-                a = numpy.zeros((2 * a.shape[0], *a.shape[1:]))[::2]
-            if kind == 3:
-                a.flags.writeable = False
-            if kind == 4:
-                a = numpy.frombuffer(bytearray(8 * a.size + 1), numpy.uint8)[1:].view("f8").reshape(a.shape)
-            if kind == 5:
-                a = a.T
-            if kind == 6:
-                a = a + numpy.inf
-            return a
-
-        calls = [
-            getattr(o, name)
-            for o in (model, batch, tapes)
-            for name in dir(o)
-            if not name.startswith("_") and callable(getattr(o, name))
-        ]
-        good = 0
-        for _ in range(3000):
-            call = draw.choice(calls)
-            arguments = [draw.choice([0, 1, 2]) if draw.random() < 0.1 else thing() for _ in range(draw.randrange(5))]
-            if call.__name__ in ("step", "run") and arguments and isinstance(arguments[0], int) and arguments[0] > 1000:
-                continue
-            try:
-                call(*arguments)
-                good += 1
-            except Exception:
-                pass
-        self.assertGreater(good, 100)
+        with tempfile.TemporaryDirectory() as folder:
+            before = os.getcwd()
+            self.addCleanup(os.chdir, before)
+            os.chdir(folder)
+            drawn = chance.Drawn(4)
+            for _ in range(4000):
+                drawn.once(lambda text: None)
+            os.chdir(before)
+        self.assertGreater(drawn.made, 200)
+        self.assertGreater(drawn.raised, 1000)
+        batch = drawn.batch
         batch.set_force(None)
-        batch.set_state(*model.initial_state())
+        batch.set_state(*drawn.model.initial_state())
         batch.step()
 
 
