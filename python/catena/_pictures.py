@@ -106,27 +106,27 @@ class Movie:
         )
 
 
-def _command() -> str:
+def command() -> str:
     """The program that draws: what CATENA_COMMAND says, else that of the package, else that on PATH."""
     own = pathlib.Path(__file__).parent / "bin" / "catena"
-    command = os.environ.get("CATENA_COMMAND") or (str(own) if own.exists() else shutil.which("catena"))
-    if command:
-        return command
+    program = os.environ.get("CATENA_COMMAND") or (str(own) if own.exists() else shutil.which("catena"))
+    if program:
+        return program
     raise UnavailableError(
-        "pictures are drawn by the command `catena`, which is neither in this package nor on PATH: install it, "
-        "or say in CATENA_COMMAND where it is",
+        "the command `catena`, which draws pictures, is neither in this package nor on PATH: install it, or say in CATENA_COMMAND "
+        "where it is",
         "unavailable",
     )
 
 
 def _draw(words: list[str]) -> None:
-    command = _command()
+    program = command()
     try:
-        done = subprocess.run([command, "render", *words, "--quiet"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        done = subprocess.run([program, "render", *words, "--quiet"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
     except OSError as error:
-        raise UnavailableError(f"the command {command!r} cannot be started: {error.strerror}", "unavailable") from None
+        raise UnavailableError(f"the command {program!r} cannot be started: {error.strerror}", "unavailable") from None
     if done.returncode:
-        said = "\n".join(line.removeprefix("error: ") for line in done.stderr.splitlines()) or f"{command} failed"
+        said = "\n".join(line.removeprefix("error: ") for line in done.stderr.splitlines()) or f"{program} failed"
         raise ArgumentError(said, "bad argument") if done.returncode == 2 else Error(said)
 
 

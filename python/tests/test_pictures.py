@@ -138,7 +138,7 @@ class Without(unittest.TestCase):
             os.environ.pop("CATENA_COMMAND", None)
             if (pathlib.Path(catena.__file__).parent / "bin" / "catena").exists():
                 self.skipTest("the package has the command")
-            with self.assertRaisesRegex(catena.UnavailableError, "^pictures are drawn by the command `catena`, which is neither"):
+            with self.assertRaisesRegex(catena.UnavailableError, "^the command `catena`, which draws pictures, is neither"):
                 catena.render(catena.Batch(catena.load(DRAWN)))
 
     def test_a_command_that_does_not_start(self):
