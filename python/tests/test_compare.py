@@ -301,6 +301,7 @@ class Command(unittest.TestCase):
             for name, module in (("MuJoCo", "mujoco"), ("Pinocchio", "pinocchio")):
                 self.assertEqual(f"<b>{name}</b> takes no part" in text, not has(module))
 
+    @unittest.skipUnless(has("matplotlib"), "matplotlib is not installed")
     def test_mistakes(self):
         for words, said in (
             (["nowhere.urdf"], "nowhere.urdf"),
