@@ -11,6 +11,7 @@
 #include <catena/derivatives.h>
 #include <catena/device.h>
 #include <catena/dynamics.h>
+#include <catena/environments.h>
 #include <catena/forms.h>
 #include <catena/hash.h>
 #include <catena/model.h>

@@ -18,6 +18,7 @@ from ._core import (
     CMA,
     MPC,
     Batch,
+    Environments,
     Model,
     Optimize,
     Recorder,
@@ -44,7 +45,18 @@ from ._errors import (
 )
 from ._pictures import Movie, Picture, render
 from ._recordings import Recording, read_recording, record
-from ._types import CMAState, ContactPoint, Link, MPCState, OptimizeState, RolloutReport, Sample, SearchMoment, SearchState
+from ._types import (
+    CMAState,
+    ContactPoint,
+    Link,
+    MPCState,
+    OptimizeState,
+    RolloutReport,
+    Sample,
+    SearchMoment,
+    SearchState,
+    Step,
+)
 
 __version__ = _version()
 __all__ = [
@@ -53,6 +65,7 @@ __all__ = [
     "CMA",
     "CMAState",
     "ContactPoint",
+    "Environments",
     "Error",
     "FileError",
     "Finding",
@@ -75,6 +88,7 @@ __all__ = [
     "Search",
     "SearchMoment",
     "SearchState",
+    "Step",
     "Tape",
     "Tapes",
     "Trajectories",

@@ -136,3 +136,15 @@ class RolloutReport(NamedTuple):
     wall: float  #: s of wall time, from the first world on
     occupancy: float  #: how much of the work was of use, 0 to 1; NaN: not measured
     warnings: tuple[str, ...]  #: what is allowed but probably not meant
+
+
+class Step(NamedTuple):
+    """What actions of environments have led to."""
+
+    observation: numpy.typing.NDArray[numpy.float64]  #: [worlds, observations]
+    reward: numpy.typing.NDArray[numpy.float64]  #: [worlds]
+    terms: numpy.typing.NDArray[numpy.float64]  #: [worlds, terms], whose sum that is
+    terminated: numpy.typing.NDArray[numpy.bool_]  #: [worlds] the episode is over
+    truncated: numpy.typing.NDArray[numpy.bool_]  #: [worlds] it was ended, by time or as the world is lost
+    lost: numpy.typing.NDArray[numpy.bool_]  #: [worlds] the world is frozen, or its reward is no number
+    statistics: numpy.typing.NDArray[numpy.void]  #: [worlds] of statistics_dtype, without energies

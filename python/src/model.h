@@ -41,6 +41,7 @@ void bind_dynamics(nb::class_<model_object> &model);
 void bind_batch(nb::module_ &m);
 void bind_tapes(nb::module_ &m);
 void bind_plans(nb::module_ &m);
+void bind_environments(nb::module_ &m);
 void bind_recorder(nb::module_ &m);
 void bind_search(nb::module_ &m);
 void bind_cma(nb::module_ &m);

@@ -10,6 +10,7 @@ NB_MODULE(_core, m)
     binding::bind_batch(m);
     binding::bind_tapes(m);
     binding::bind_plans(m);
+    binding::bind_environments(m);
     binding::bind_recorder(m);
     binding::bind_search(m);
     binding::bind_cma(m);

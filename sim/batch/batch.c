@@ -365,8 +365,8 @@ ctn_status ctn_batch_set_state(ctn_batch *batch, const double *q, const double *
         const ctn_status s = batch_device_set(batch, q, v, err);
         if (s != CTN_OK) return s;
     } else pool_run(batch->pool, batch->blocks, set_block, &(setting){batch, q, v});
-    for (int w = 0; w < batch->cfg.worlds; w++) batch->clocks[w] = (clock_state){.start = time};
-    batch_sensing_restart(batch), batch_telling_restart(batch);
+    for (int w = 0; w < batch->cfg.worlds; w++) batch->clocks[w] = (clock_state){.start = time}, batch_sensing_restart(batch, w);
+    batch_telling_restart(batch);
     return CTN_OK;
 }
 

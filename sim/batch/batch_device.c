@@ -276,8 +276,8 @@ ctn_status ctn_batch_device_set_state(ctn_batch *batch, const double *q, const d
     if (status == CTN_OK && !isfinite(time))
         status = fail(err, CTN_BAD_ARGUMENT, "time: expected a finite number, found %g", time);
     if (status == CTN_OK) status = batch->device->set(batch->on_device, q, v, ON_DEVICE, err);
-    for (int w = 0; status == CTN_OK && w < batch->cfg.worlds; w++) batch->clocks[w] = (clock_state){.start = time};
-    if (status == CTN_OK) batch_sensing_restart(batch);
+    for (int w = 0; status == CTN_OK && w < batch->cfg.worlds; w++)
+        batch->clocks[w] = (clock_state){.start = time}, batch_sensing_restart(batch, w);
     return status;
 }
 

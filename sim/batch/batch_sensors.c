@@ -171,14 +171,13 @@ void batch_sensing_keep(const ctn_batch *batch, bool back)
     else memcpy(batch->sensing->kept, batch->sensing->memory, bytes);
 }
 
-void batch_sensing_restart(ctn_batch *batch)
+void batch_sensing_restart(ctn_batch *batch, int world)
 {
     const size_t bytes = batch_sensing_numbers(batch) * sizeof *batch->sensing->memory;
-    for (int w = 0; w < batch->cfg.worlds && bytes; w++) {
-        const double key = memory_of(batch, w)[KEY];
-        memset(memory_of(batch, w), 0, bytes);
-        memory_of(batch, w)[KEY] = key;
-    }
+    if (!bytes) return;
+    const double key = memory_of(batch, world)[KEY];
+    memset(memory_of(batch, world), 0, bytes);
+    memory_of(batch, world)[KEY] = key;
 }
 
 uint64_t batch_sensing_layout(const ctn_batch *batch)
@@ -391,11 +390,15 @@ ctn_status ctn_batch_sensors(ctn_batch *batch, double *values, ctn_error *err)
     return CTN_OK;
 }
 
+void batch_number_world(ctn_batch *batch, int world, uint64_t seed, int64_t number)
+{
+    if (!batch_sensing_numbers(batch)) return;
+    const philox4x32_ctr_t r = random_words(seed, (uint64_t)number, 0, 0x73656e73);  // apart from those of samples
+    const uint64_t key = (uint64_t)r.v[1] << 32 | r.v[0];
+    memcpy(memory_of(batch, world) + KEY, &key, sizeof key);
+}
+
 void ctn_batch_number_worlds(ctn_batch *batch, uint64_t seed, int64_t first)
 {
-    for (int w = 0; batch && w < batch->cfg.worlds && batch_sensing_numbers(batch); w++) {
-        const philox4x32_ctr_t r = random_words(seed, (uint64_t)(first + w), 0, 0x73656e73);  // apart from those of samples
-        const uint64_t key = (uint64_t)r.v[1] << 32 | r.v[0];
-        memcpy(memory_of(batch, w) + KEY, &key, sizeof key);
-    }
+    for (int w = 0; batch && w < batch->cfg.worlds; w++) batch_number_world(batch, w, seed, first + w);
 }

@@ -14,15 +14,18 @@ bool batch_sensing_open(ctn_batch *batch);
 void batch_sensing_close(ctn_batch *batch);
 
 /// What worlds remember for their sensors, a part of their saved states: so many numbers each. Of one world, out of it or (load)
-/// into it; of all before a call that may be interrupted, or back. A restart forgets it. layout: a hash of what it means.
+/// into it; of all before a call that may be interrupted, or back. A restart of a world forgets it. layout: a hash of what it means.
 size_t batch_sensing_numbers(const ctn_batch *batch);
 void batch_sensing_flatten(const ctn_batch *batch, int world, bool load, double *flat);
 void batch_sensing_keep(const ctn_batch *batch, bool back);
-void batch_sensing_restart(ctn_batch *batch);
+void batch_sensing_restart(ctn_batch *batch, int world);
 uint64_t batch_sensing_layout(const ctn_batch *batch);
 
 /// Whether numbers of a saved state can be a world's memory.
 bool batch_sensing_sound(const ctn_batch *batch, const double *flat);
+
+/// As ctn_batch_number_worlds, of one world.
+void batch_number_world(ctn_batch *batch, int world, uint64_t seed, int64_t number);
 
 /// Steps of a world were made, the last one under tau [nv] (NULL: none).
 void batch_sensing_step(const ctn_batch *batch, int world, long steps, const double *tau);

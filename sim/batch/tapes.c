@@ -2,6 +2,7 @@
 /// threads. Worlds of a block go back together; each by the way in which its step was carried out.
 #include "sim/base/config.h"
 #include "sim/base/status.h"
+#include "sim/batch/batch_begin.h"
 #include "sim/batch/tape.h"
 #include "sim/batch/tapes_parts.h"
 #include "sim/batch/tapes_play.h"
@@ -176,40 +177,8 @@ ctn_status ctn_tapes_restore(ctn_tapes *t, const void *block, size_t size, ctn_e
 
 typedef struct {
     ctn_tapes *tapes;
-    const double *q, *v;  // of those that begin
     int step;
-    const double *from;  // whole states at which all begin; NULL: at q and v
 } running;
-
-/// Puts the worlds of a block that begin at their states; the others stay where they are.
-static void begin_block(void *context, int thread, int b)
-{
-    const running *const job = context;
-    ctn_tapes *const t = job->tapes;
-    ctn_batch *const batch = t->batch;
-    const ctn_engine *const g = batch->engine;
-    const int count = worlds_in(batch, b), first = b * g->lanes;
-    const size_t flat = t->flat;
-    double *const old = state_at(t, 0) + (size_t)first * flat;
-    const double *q[MOST_LANES], *v[MOST_LANES];
-    int like = -1, begin = 0;
-    for (int l = 0; l < count; l++)
-        if (t->begun[first + l]) like = l, begin++;
-    if (like < 0) return;
-    for (int l = 0; l < count && begin < count; l++)
-        g->flatten(lanes_of(batch, b), &batch->cfg, state_of(batch, b), l, false, old + (size_t)l * flat);
-    for (int l = 0; l < g->lanes; l++) {  // lanes that do not begin are set like one that does, and put back below
-        const size_t w = (size_t)(first + (l < count && t->begun[first + l] ? l : like));
-        q[l] = job->q + w * t->nq, v[l] = job->v + w * t->nv;
-    }
-    g->set(lanes_of(batch, b), &batch->cfg, state_of(batch, b), work_of(batch, thread), q, v);
-    for (int l = 0; l < count && job->from; l++)
-        g->flatten(lanes_of(batch, b), &batch->cfg, state_of(batch, b), l, true,
-                   (double *)job->from + (size_t)(first + l) * flat);
-    for (int l = 0; l < count; l++)
-        if (!t->begun[first + l])
-            g->flatten(lanes_of(batch, b), &batch->cfg, state_of(batch, b), l, true, old + (size_t)l * flat);
-}
 
 /// What a block has come to, as the state after `step` steps.
 static void record_block(void *context, int thread, int b)
@@ -280,12 +249,10 @@ static ctn_status run_tapes(ctn_tapes *t, int steps, const double *from, const d
     t->steps = 0, t->lead = NULL;
     for (size_t w = 0; w < worlds_of(t); w++) {
         t->begun[w] = !begin || begin[w];
-        if (t->begun[w])
-            batch->clocks[w] = (clock_state){.start = t->start[w]},
-            memcpy(t->begun_v + w * t->nv, v + w * t->nv, t->nv * sizeof *v);
-        t->lost[w] = batch->clocks[w].frozen ? 0 : -1;
+        if (t->begun[w]) memcpy(t->begun_v + w * t->nv, v + w * t->nv, t->nv * sizeof *v);
     }
-    pool_run(batch->pool, batch->blocks, begin_block, &(running){t, q, v, 0, from});
+    batch_begin(batch, &(batch_beginning){t->begun, q, v, t->start, from, state_at(t, 0)});
+    for (size_t w = 0; w < worlds_of(t); w++) t->lost[w] = batch->clocks[w].frozen ? 0 : -1;
     pool_run(batch->pool, batch->blocks, record_block, &(running){.tapes = t});
     for (int k = 0; k < steps; k++) {
         ctn_status status = ask(t, k, hooks, err);
