@@ -18,7 +18,7 @@ static const char scene_text[] =
     "sensors: [{name: tip, type: position, link: rod}]\n";
 
 /// The functions that were called, so that none is forgotten.
-static const char *called[280];
+static const char *called[300];
 static int calls;
 
 static void note(const char *name)
@@ -505,6 +505,43 @@ static void tapes_of_worlds(void)
     ctn_tapes_free(r);
 }
 
+static void environments(void)
+{
+    static const char acts[] = "catena: 1\nlinks: [{name: a, joint: revolute, mass: 1, inertia: [1, 1, 1, 0, 0, 0]}]\n"
+                               "motors: [{joint: a, type: torque}]\nreward: [{term: effort, weight: -1}]\n";
+    ctn_scene *const s = ctn_scene_parse(acts, sizeof acts - 1, "acts.yaml", err);
+    ctn_model *const m = ctn_model_create(s, err);
+    POINTER("scene", ctn_environments_create, NULL, m, &cfg, 0, 0, err);
+    POINTER("model", ctn_environments_create, s, NULL, &cfg, 0, 0, err);
+    POINTER("configuration", ctn_environments_create, s, m, NULL, 0, 0, err);
+    NOTHING(ctn_environments_free, NULL);
+    ctn_environments *const e = ctn_environments_create(s, m, &cfg, 0, 0, err);
+    ck_assert_ptr_nonnull(e);
+    const ctn_environments_result nothing = {0};
+    STATUS("environments", ctn_environments_reset, NULL, NULL, NULL, NULL, NULL, x, err);
+    STATUS("v", ctn_environments_reset, e, NULL, NULL, x, NULL, x, err);
+    STATUS("q", ctn_environments_reset, e, NULL, NULL, NULL, x, x, err);
+    ck_assert_int_eq(ctn_environments_reset(e, NULL, NULL, NULL, NULL, NULL, err), CTN_OK);
+    STATUS("environments", ctn_environments_step, NULL, x, &nothing, err);
+    STATUS("action", ctn_environments_step, e, NULL, &nothing, err);
+    STATUS("result", ctn_environments_step, e, x, NULL, err);
+    ck_assert_int_eq(ctn_environments_step(e, x, &nothing, err), CTN_OK);
+    NUMBER(0, ctn_environments_actions, NULL);
+    NUMBER(0, ctn_environments_observations, NULL);
+    NUMBER(0, ctn_environments_rewards, NULL);
+    NUMBER(0, ctn_environments_limit, NULL);
+    UNDEFINED(ctn_environments_every, NULL);
+    NOTHING(ctn_environments_bounds, NULL, NULL, NULL);
+    NOTHING(ctn_environments_bounds, e, NULL, NULL);
+    POINTER("", ctn_environments_action_name, NULL, 0);
+    POINTER("", ctn_environments_observation_name, NULL, 0);
+    POINTER("", ctn_environments_reward_name, NULL, 0);
+    NOTHING(ctn_environments_state, NULL, x, x, x);
+    NOTHING(ctn_environments_state, e, NULL, NULL, NULL);
+    POINTER("", ctn_environments_configuration, NULL);
+    ctn_environments_free(e), ctn_model_free(m), ctn_scene_free(s);
+}
+
 static void recordings(void)
 {
     char file[] = "/tmp/catena-nulls-XXXXXX.csv";
@@ -788,7 +825,7 @@ START_TEST(every_pointer_of_every_function)
         scenes(), models(), configurations(), batches(), along(), devices(), dynamics();
         const ctn_batch_config before = cfg;
         cfg = plain;
-        tapes(), tapes_of_worlds();
+        tapes(), tapes_of_worlds(), environments();
         cfg = before;
         recordings(), samples(), forms(), searches(), optimizations();
         searches_of_controllers();

@@ -73,8 +73,8 @@ class _Worlds:
         if normalize_actions and not numpy.isfinite(bounds).all():
             number = int(numpy.flatnonzero(~numpy.isfinite(bounds).all(axis=1))[0])
             raise ValueError(
-                f"the motor of '{self.all.action_names[number]}' has no bounds for actions from -1 to 1: give the scene a `controller` "
-                "with a `range`, the motor an `effort` or its joint `limits`; or take normalize_actions=False"
+                f"the motor of '{self.all.action_names[number]}' has no bounds for actions from -1 to 1: give the scene a "
+                "`controller` with a `range`, the motor an `effort` or its joint `limits`; or take normalize_actions=False"
             )
         ones = numpy.ones(len(bounds), numpy.float32)
         self.action_space = (
@@ -236,7 +236,9 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         if options and "reset_mask" in options:
             which = numpy.asarray(options["reset_mask"])
             if which.dtype != bool or which.shape != (self.num_envs,) or not which.any():
-                raise ValueError(f"options['reset_mask']: expected booleans of shape ({self.num_envs},), one of them true at least")
+                raise ValueError(
+                    f"options['reset_mask']: expected booleans of shape ({self.num_envs},), one of them true at least"
+                )
             if not self._begun and not which.all():
                 raise gymnasium.error.ResetNeeded("no world has begun yet: reset all of them first")
         seeds = self._seeds(seed)
