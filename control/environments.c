@@ -120,6 +120,15 @@ static ctn_status open_batch(ctn_environments *e, const ctn_batch_config *cfg, c
     return CTN_OK;
 }
 
+/// What motors of a world are told before any action: parameters of its own, or the model's targets.
+static void start_targets(const ctn_environments *e, size_t w)
+{
+    double *const u = e->u + w * e->nu;
+    ctn_model_targets(e->model, u);
+    for (size_t k = 0; k < e->nu; k++)
+        if (e->column[k] >= 0) u[k] = e->batch->values[w * (size_t)e->sampled.parameter_count + (size_t)e->column[k]];
+}
+
 ctn_environments *ctn_environments_create(const ctn_scene *scene, const ctn_model *model, const ctn_batch_config *cfg, int hold,
                                           int limit, ctn_error *err)
 {
@@ -140,9 +149,10 @@ ctn_environments *ctn_environments_create(const ctn_scene *scene, const ctn_mode
     if (status == CTN_OK && !(e->reward = reward_open(scene, model, cfg->worlds, err))) status = CTN_NO_MEMORY;
     if (status == CTN_OK && !make_room(e))
         status = fail(err, CTN_NO_MEMORY, "not enough memory for environments of %d worlds", cfg->worlds);
-    for (size_t w = 0; status == CTN_OK && w < e->worlds; w++) e->seed[w] = w, e->episode[w] = -1;
-    if (status == CTN_OK) status = ctn_environments_reset(e, NULL, NULL, NULL, NULL, NULL, err);
-    for (size_t w = 0; status == CTN_OK && w < e->worlds; w++) e->episode[w] = -1;  // the first one is yet to come
+    for (size_t w = 0; status == CTN_OK && w < e->worlds; w++) {  // they wait for their first episodes
+        e->seed[w] = w, e->episode[w] = -1, e->over[w] = e->truncated[w] = true;
+        start_targets(e, w);
+    }
     if (status == CTN_OK) return e;
     ctn_environments_free(e);
     return NULL;
@@ -212,15 +222,6 @@ static void observe(ctn_environments *e, double *observation)
 }
 
 // ---- what is told
-
-/// What motors of a world are told before any action: parameters of its own, or the model's targets.
-static void start_targets(const ctn_environments *e, size_t w)
-{
-    double *const u = e->u + w * e->nu;
-    ctn_model_targets(e->model, u);
-    for (size_t k = 0; k < e->nu; k++)
-        if (e->column[k] >= 0) u[k] = e->batch->values[w * (size_t)e->sampled.parameter_count + (size_t)e->column[k]];
-}
 
 /// Tells the motors of all worlds u.
 static void tell(const ctn_environments *e)

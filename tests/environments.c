@@ -279,11 +279,14 @@ START_TEST(ends)
 }
 END_TEST
 
-/// An episode that is over where it begins ends with its first step, which earns nothing; limits of the caller's.
+/// A world rests until it is reset; an episode that is over where it begins ends with its first step, which earns nothing; limits
+/// of the caller's.
 START_TEST(begins_over)
 {
     read_scene(FALLS);
     ctn_environments *e = open_worlds(1, 0, 3);
+    act(e, (double[]){0});  // nothing has begun
+    ck_assert(truncated[0] && !terminated[0] && !lost[0] && stats[0].steps == 0);
     ck_assert_msg(ctn_environments_reset(e, NULL, NULL, (double[]){-0.5}, (double[]){0}, seen, &err) == CTN_OK, "%s",
                   err.message);
     EXACT(seen, -0.5, 0);

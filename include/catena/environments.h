@@ -72,10 +72,10 @@ typedef struct ctn_environments_result {
 } ctn_environments_result;
 
 /// Tells actions [worlds][actions], in the units of targets: what is beyond the bounds is taken as the bound. A world whose
-/// episode is over rests, earns 0, and says again how it has ended, until it is reset; at first that is so of no world. A world
-/// that freezes stands at its last good state, earns 0 in this step, and is truncated: it is lost, and stats->frozen says why. So
-/// is one whose reward is no number. Returns CTN_OK also with frozen worlds; CTN_BAD_ARGUMENT for an action that is not finite;
-/// CTN_INTERRUPTED where cfg->interrupt ended it: nothing is changed then. Allocates nothing.
+/// episode is over rests, earns 0, and says again how it has ended, until it is reset; before its first reset a world rests as
+/// one that is truncated. A world that freezes stands at its last good state, earns 0 in this step, and is truncated: it is lost,
+/// and stats->frozen says why. So is one whose reward is no number. Returns CTN_OK also with frozen worlds; CTN_BAD_ARGUMENT for
+/// an action that is not finite; CTN_INTERRUPTED where cfg->interrupt ended it: nothing is changed then. Allocates nothing.
 CTN_API ctn_status ctn_environments_step(ctn_environments *all, const double *action, const ctn_environments_result *result,
                                          ctn_error *err);
 
