@@ -3,11 +3,11 @@
 Gymnasium's MuJoCo tasks, and Pinocchio, on the models of those tasks, in steps of the same length.
 
 usage: bench/python_throughput.py [--quick] [--only NAME] [--worlds N] [--threads N] [--seconds S]. Needs catena with Gymnasium;
-mujoco and pin where they are to be measured. On one thread, then on all; some three minutes.
+gymnasium[mujoco] and pin where they are to be measured. On one thread, then on all; some three minutes.
 
 A number is steps of worlds a second, of the time step of the model, the best of three turns. Peers take turns. What each does:
 
-| catena.Batch    | worlds side by side, told other targets every frame (frame_skip steps); then states are read |
+| catena.Batch    | worlds side by side, told other targets every frame (frame_skip steps); then states are read  |
 | mujoco.rollout  | as many worlds, with such controls, a frame a call, from where the last one ended             |
 | catena.gym      | VectorEnv of as many worlds: observations (q and v), rewards, ends of episodes, infos         |
 | gymnasium       | the task itself: SyncVectorEnv on one thread; AsyncVectorEnv, a process a thread, on all      |

@@ -64,6 +64,7 @@ class Environments(unittest.TestCase):
     def test_refused(self):
         model = catena.load(FALLING)
         worlds = catena.Environments(model, worlds=2)
+        worlds.reset()
         with self.assertRaisesRegex(ValueError, r"seeds: expected 2, one a world, found 3"):
             worlds.reset(seeds=[1, 2, 3])
         with self.assertRaisesRegex(ValueError, "action"):
