@@ -36,6 +36,8 @@ import catena.gym
 try:
     import mujoco
     import mujoco.rollout
+
+    mujoco.set_mju_user_warning(lambda text: None)  # of old words in its tasks' models, amid the table
 except ModuleNotFoundError:
     mujoco = None
 try:
