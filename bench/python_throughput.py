@@ -59,17 +59,24 @@ COLUMNS = ("catena.Batch", "mujoco.rollout", "catena.gym", "gymnasium", "pinocch
 
 
 def scene_of(file: pathlib.Path, frame: float) -> catena.Model:
-    """The model, told within its ranges, with a reward."""
-    return catena.load(
+    """The model, told within its ranges, with a reward, and with the ground that a scene takes from no file that it includes."""
+    points = catena.load(str(file)).contact_points
+    friction = points[0].friction if points else 0
+    scene = catena.load(
         f"""\
 catena: 1
 mjcf: {{file: {file}}}
+ground: {str(bool(points)).lower()}
+contact: {{friction: {friction!r}}}
 controller: {{type: sinusoids, frequency: [1, 2], range: [-1, 1], every: {frame!r}}}
 reward: [{{term: speed, of: com, weight: 1}}, {{term: effort, weight: -0.001}}]
 duration: {1000 * frame!r}
 """,
         name="throughput.yaml",
     )
+    if [(p.link, p.friction, p.stiffness) for p in points] != [(p.link, p.friction, p.stiffness) for p in scene.contact_points]:
+        raise ValueError(f"{file.name}: the scene touches the ground otherwise than the model by itself")
+    return scene
 
 
 class Task:
@@ -183,7 +190,8 @@ def main() -> None:
     options.add_argument("--quick", action="store_true", help="to see that it works; its figures are noise")
     options.add_argument("--only", metavar="NAME", help="one task, as Hopper-v5")
     options.add_argument("--worlds", type=int, default=256)
-    options.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="of the second turn; default: all CPUs")
+    cpus = len(os.sched_getaffinity(0))
+    options.add_argument("--threads", type=int, default=cpus, help="of the second turn; default: all CPUs")
     options.add_argument("--seconds", type=float, default=1.0, help="of a turn of a column")
     chosen = options.parse_args()
     seconds, turns = (0.1, 1) if chosen.quick else (chosen.seconds, 3)
