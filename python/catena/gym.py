@@ -36,7 +36,7 @@ from ._types import Step
 __all__ = ["SCENES", "TASKS", "Env", "VectorEnv"]
 
 #: The folder of the scenes that came with the package.
-SCENES = pathlib.Path(__file__).absolute().parent / "scenes"
+SCENES = pathlib.Path(__file__).absolute().parent / "share" / "catena" / "scenes"
 
 #: What is registered, "catena/NAME-v0", and its scene.
 TASKS = {
