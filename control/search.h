@@ -1,5 +1,5 @@
-/// The search for the parameters of a scene's controller, behind catena/search.h: candidates of CMA-ES (catena/cma.h), each in some
-/// worlds from beginning to end, and what these earn (control/reward.h); or a policy gradient (control/policy.h).
+/// The search for the parameters of a scene's controller, behind catena/search.h: candidates of CMA-ES (catena/cma.h), each in
+/// some worlds from beginning to end, and what these earn (control/reward.h); or a policy gradient (control/policy.h).
 ///
 /// All candidates of a generation are the worlds of one batch, candidate after candidate; worlds j of all of them are drawn alike
 /// by the scene's `sample`, anew in each generation (common random numbers). Noise of sensors is each world's own. The value of a
