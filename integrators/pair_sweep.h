@@ -78,18 +78,18 @@ KERNEL real overlap_at(const lane_model *m, int k, const pair_pose *P)
     return depth;
 }
 
-/// How deep the elements of pair k are that the solve of W has looked at, at its solution.
-FN real depth_looked_at(const solve *W, int k)
+/// How deep the solve of W has felt pair k at its solution: what hardly counts has pushed nothing back.
+FN real depth_felt(const solve *W, int k)
 {
     const between_work *const B = &W->between;
     real most = rset(0);
     for (int j = 0; j < B->touches; j++)
-        if (B->touch[j].pair == k) most = larger(most, sel(gt(B->touch[j].weight, rset(0)), depth_of(B->touch[j].at.gap), rset(0)));
+        if (B->touch[j].pair == k) most = larger(most, B->touch[j].weight * depth_of(B->touch[j].at.gap));
     return most;
 }
 
 /// The share of the way from the start of the step to where bodies are now, in the lanes `where`, before which no pair is deep in each
-/// other, beyond what it was at the start: 1 where none comes to be. solved: beyond what the solve has looked at, too; a guess may
+/// other, beyond what it was at the start: 1 where none comes to be. solved: beyond what the solve has felt, too; a guess may
 /// be anywhere.
 KERNEL real share_before_passing(const lane_model *m, solve *W, mask where, bool solved)
 {
@@ -107,7 +107,7 @@ KERNEL real share_before_passing(const lane_model *m, solve *W, mask where, bool
         mask fast = both(meets, gt(way, half * thick));
         if (!any_of(fast)) continue;
         real most = overlap_at(m, k, &from);
-        if (solved) most = larger(most, depth_looked_at(W, k));
+        if (solved) most = larger(most, depth_felt(W, k));
         const real deep = most + rset(SWEEP_DEEP * (a < b ? a : b)), part = larger(half * thick / way, shortest);
         real before = rset(0), after = one;
         mask passes = none_of();

@@ -570,12 +570,44 @@ START_TEST(beside_others_nothing_is_gained)
 }
 END_TEST
 
+/// Dominoes that in one step of 0.1 s would come to lie across each other: their edges are parallel there and hardly count, and no
+/// corner of one is in another. That is no step to have: no energy comes of it, and none of them is deep in the next one.
+START_TEST(what_falls_over_stays_beside_the_next_one)
+{
+    static const ctn_method methods[] = {CTN_RADAU, CTN_COLLOCATION};
+    for (size_t k = 0; k < sizeof methods / sizeof *methods; k++) {
+        ctn_error err = {0};
+        ctn_scene *const scene = ctn_scene_load(CATENA_SOURCE_DIR "/scenes/dominoes.yaml", &err);
+        ck_assert_msg(scene != NULL, "%s", err.message);
+        ctn_model *const m = model_of_scene(scene);
+        ctn_batch_config cfg = config_of("scalar", 1, 1);
+        cfg.method = methods[k], cfg.stages = 2, cfg.dt = 0.1;
+        ctn_batch *const b = batch_with(m, &cfg);
+        double first = 0;
+        for (int step = 0; step < 8; step++) {
+            ctn_step_stats s;
+            ck_assert_int_eq(ctn_batch_step(b, 1, &s, &err), CTN_OK);
+            if (!step) first = s.energy_before;
+            ck_assert_msg(s.energy_after < first, "method %zu: %g J after step %d, %g J at the start", k, s.energy_after, step, first);
+            ctn_link_touch touches[64];
+            int n;
+            ck_assert_int_eq(ctn_batch_touches(b, 0, touches, 64, &n, &err), CTN_OK);
+            for (int i = 0; i < n && i < 64; i++)
+                ck_assert_msg(touches[i].depth < 0.004, "method %zu: a domino is %g m deep in another after step %d", k,
+                              touches[i].depth, step);
+        }
+        ctn_batch_free(b), ctn_model_free(m), ctn_scene_free(scene);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *const suite = suite_create("links_touch");
     TCase *const all = tcase_create("all");
     tcase_set_timeout(all, 60);
     tcase_add_test(all, beside_others_nothing_is_gained);
+    tcase_add_test(all, what_falls_over_stays_beside_the_next_one);
     tcase_add_test(all, same_bits_everywhere);
     tcase_add_test(all, loops_come_among_bodies);
     tcase_add_test(all, a_stack_bears_its_weight);
