@@ -75,6 +75,16 @@ FN real gap_rounding(const fixed_surface *f, vec3 x, real r)
     return rset(GAP_ROUNDING) * (magnitude(x.x) + magnitude(x.y) + magnitude(x.z) + (r + magnitude(far)));
 }
 
+/// Where the straight way from x to y comes within `near` of the origin.
+FN mask way_meets(vec3 x, vec3 y, real near)
+{
+    const vec3 way = sub(y, x);
+    const real d = dot(x, x), all = dot(way, way), share = sel(gt(all, rset(0)), negate(dot(x, way)) / all, rset(0));
+    const real t = sel(lt(share, rset(0)), rset(0), sel(lt(rset(1), share), rset(1), share));
+    const vec3 nearest = add_scaled(x, way, t);
+    return either(le(d, near * near), le(dot(nearest, nearest), near * near));
+}
+
 /// The least that gaps may be of what is in the ball of radius r about x. Where the first bound is above `enough` in all lanes, that
 /// will do. face: of a hull, as of load_watch.
 FN real least_gap(const lane_model *m, int surface, vec3 x, real r, int face, real enough)

@@ -22,7 +22,7 @@ typedef struct touch_shape {
     int body;            // -1: the world
     int link, number;    // of the scene, and which of the link's shapes
     double at[3], R[9];  // m, the middle of the core; its axes are the columns; body frame
-    double half[3];      // m; segment: [2], along z; cylinder: [2] along z, [0] its radius; ellipsoid: its radii
+    double half[3];  // m; segment: [2], along z; cylinder: [2] along z, [0] its radius; ellipsoid: radii; hull: of a ball in it
     double radius;       // m
     double bound;        // m, of the ball about the middle that has all of it
     /// Of a cylinder, an ellipsoid and a hull (sim/model/core_numbers.h): how many balls stand for it where it touches another core,

@@ -222,7 +222,7 @@ typedef enum surface_kind {
 typedef struct fixed_surface {
     surface_kind kind;
     double at[3], R[9];     // m, its middle; its axes are the columns
-    double half[3];         // m, half its lengths; ellipsoid: its radii; capsule, cylinder: [2], of the axis z
+    double half[3];         // m, half its lengths; ellipsoid: radii; capsule, cylinder: [2], of the axis z; hull: of a ball in it
     double radius;          // m, sphere, capsule, cylinder
     double bound;           // m, of a ball about the middle that has all of it; terrain: its highest, above the middle
     int columns, rows;      // terrain, as the next one

@@ -8,28 +8,16 @@
 #define CATENA_PAIR_SWEEP_H
 
 #include "integrators/pair_terms.h"
+#include "integrators/point_sweep.h"
 
-/// Into how many parts a way is cut, at most; as how small a part of a step one is taken that goes through; and which share of
-/// the ball within the thinner shape is a deep overlap.
-enum { SWEEP_PARTS = 32, MOST_SWEPT = 128 };
-#define SWEEP_DEEP 0.5
+enum { SWEEP_PARTS = 32 };  // into which a way is cut, at most
 
-/// The radius of a ball that is in a shape, m; of a hull, whose middle may be anywhere, a share of its size.
+/// The radius of a ball that is in a shape, m.
 FN double ball_within(const touch_shape *s)
 {
-    const double *const h = s->half;
-    double least = 0;
-    switch (s->kind) {
-    case CORE_BOX:
-    case CORE_ELLIPSOID:
-        least = h[0] < h[1] ? h[0] : h[1];
-        if (h[2] < least) least = h[2];
-        break;
-    case CORE_CYLINDER: least = h[0] < h[2] ? h[0] : h[2]; break;
-    case CORE_HULL: least = 0.1 * s->bound; break;
-    default: break;
-    }
-    return s->radius + least;
+    if (s->kind <= CORE_SEGMENT) return s->radius;
+    if (s->kind == CORE_CYLINDER) return s->radius + (s->half[0] < s->half[2] ? s->half[0] : s->half[2]);
+    return s->radius + least_of_three(s->half);
 }
 
 FN vec3 share_of_way(vec3 a, vec3 b, real t) { return add_scaled(a, sub(b, a), t); }

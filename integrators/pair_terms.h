@@ -141,11 +141,14 @@ KERNEL void find_near(const lane_model *m, between_work *B, int k, const pair_po
 /// none, of all lanes together.
 FN int touch_capacity(const lane_model *m)
 {
-    enum { OF_A_PAIR = 32, OF_ALL = 2048 };
+    enum { OF_A_PAIR = 32, OF_FEW = 256, OF_ALL = 2048 };
     const int most = m->touch_capacity ? m->touch_capacity * LANES : OF_ALL;
-    int n = 0;
-    for (int k = 0; k < m->npair && n < most; k++)
+    int n = 0, all = 0;
+    for (int k = 0; k < m->npair && n < most; k++) {
         n += m->touch_pairs[k].elements < OF_A_PAIR ? m->touch_pairs[k].elements : OF_A_PAIR;
+        if (all < OF_FEW) all += m->touch_pairs[k].elements;
+    }
+    if (n < OF_FEW) n = all < OF_FEW ? all : OF_FEW;  // of few pairs one may have more
     return n < most ? n : most;
 }
 
@@ -180,12 +183,7 @@ KERNEL pair_touch *enlist(solve *W, int pair, int element)
 /// Where two shapes may come within `margin` as the middle of a goes from x to y, seen from that of b: by the balls around them.
 FN mask balls_meet(const lane_model *m, const touch_pair *p, vec3 x, vec3 y, real margin)
 {
-    const vec3 way = sub(y, x);
-    const real near = rset(m->touch_shapes[p->a].bound + m->touch_shapes[p->b].bound) + margin;
-    const real d = dot(x, x), all = dot(way, way), share = sel(gt(all, rset(0)), negate(dot(x, way)) / all, rset(0));
-    const real t = sel(lt(share, rset(0)), rset(0), sel(lt(rset(1), share), rset(1), share));
-    const vec3 nearest = add_scaled(x, way, t);
-    return either(le(d, near * near), le(dot(nearest, nearest), near * near));
+    return way_meets(x, y, rset(m->touch_shapes[p->a].bound + m->touch_shapes[p->b].bound) + margin);
 }
 FN mask balls_overlap(const lane_model *m, const touch_pair *p, vec3 x)
 {

@@ -178,30 +178,61 @@ FN void enter_rung(const lane_model *m, const stage_table *table, bool alpha, co
     start_stages(m, G, W->in.h);
 }
 
+/// The first guess in the lanes `where`, with bodies there, ends where something first touches on the way, if it would go through that:
+/// these lanes are returned.
+KERNEL mask cut_guess(const lane_model *m, const position_state *S, position_work *P, mask where)
+{
+    real share = rset(1);
+    if (m->npair) share = share_before_passing(m, &P->W, where, false);
+    if (m->nsurface) share = lesser_of(share, share_before_piercing(m, &P->W, P->W.watch, where, false));
+    const mask passes = lt(share, rset(1));
+    if (any_of(passes)) {
+        rest_at(m, S->q, passes, P->x, P->u, P->base, P->base_u);
+        move_iterate(m, P, share, passes);
+        place_bodies(m, &P->W);
+    }
+    return passes;
+}
+
 /// The first guess in the lanes `where`, as predict_stages().
 FN void guess_part(const lane_model *m, const position_state *S, ladder_work *P, mask rest, mask where)
 {
-    if (P->part.table) predict_stages(m, S, &P->more, rest, where);
-    else predict_step(m, S, &P->one, rest, where);
+    if (P->part.table) {
+        predict_stages(m, S, &P->more, rest, where);
+        return;
+    }
+    predict_step(m, S, &P->one, rest, where);
+    if (joins(m) || !m->nsurface || !may_pierce(m, &P->one.W, S->V)) return;
+    place_bodies(m, &P->one.W);
+    cut_guess(m, S, &P->one, where);
 }
 
-/// What acts between bodies begins at the first guess in the lanes `where`, or where pairs first touch on the way there, if they would
-/// go through each other: these lanes are returned.
+/// What acts between bodies begins at the first guess in the lanes `where`. Returns those in which that was cut.
 KERNEL mask guess_between(const lane_model *m, const position_state *S, position_work *P, mask where)
 {
-    mask passes = none_of();
     place_bodies(m, &P->W);
-    if (m->npair) {
-        const real share = share_before_passing(m, &P->W, where, false);
-        passes = lt(share, rset(1));
-        if (any_of(passes)) {
-            rest_at(m, S->q, passes, P->x, P->u, P->base, P->base_u);
-            move_iterate(m, P, share, passes);
-            place_bodies(m, &P->W);
-        }
-    }
+    const mask cut = cut_guess(m, S, P, where);
     begin_between(m, &P->W, where);
-    return passes;
+    return cut;
+}
+
+/// Of loads, in the solution in P.
+FN const load_watch *watch_of_part(const ladder_work *P) { return P->part.table ? P->more.W.watch : P->one.W.watch; }
+
+/// Where nothing goes through something else on the way to the solution in P, in the lanes `where`.
+KERNEL mask nothing_passes(const lane_model *m, const position_state *S, ladder_work *P, mask where)
+{
+    solve *const W = &P->one.W;
+    const stage_table *const t = P->part.table;
+    const int s = t ? t->stages : 1;
+    real share = rset(1);
+    if (!m->npair && !m->nsurface) return where;
+    for (int i = 0; i < m->nbody && t; i++)
+        W->now[i] = P->more.W.body[(i + 1) * s - 1].T, W->body[i].dp = P->more.W.body[(i + 1) * s - 1].dp;
+    if (t) find_origins(m, S->q, W->start, W->p);
+    if (m->nsurface) share = share_before_piercing(m, W, watch_of_part(P), where, true);
+    if (m->npair) share = lesser_of(share, share_before_passing(m, W, where, !t && !P->part.alpha));
+    return both(where, le(rset(1), share));
 }
 
 /// After alpha has failed, its rates may be off by whole turns: order 2 begins at rest. Wheels that roll would slide then.
@@ -303,9 +334,6 @@ FN mask gains_nothing(step_part *part, const position_state *S, energy_parts aft
     const mask run = either(le(rise, slack), le(risen + rise, slack + hundredth));
     return both(step, run);
 }
-
-/// Of loads, in the solution in P.
-FN const load_watch *watch_of_part(const ladder_work *P) { return P->part.table ? P->more.W.watch : P->one.W.watch; }
 
 /// Load k, a contact point, at the end of the solution in P.
 FN end_touch touch_at_end(const lane_model *m, const ladder_work *P, int k)
@@ -457,13 +485,10 @@ KERNEL mask accept_part(const lane_model *m, const ctn_batch_config *cfg, const 
     if (!cfg->adaptive && P->part.alpha) ok = both(ok, not_(meetings_change(m, S, P)));
     if (m->fast && !cfg->adaptive && (t || P->part.alpha)) ok = both(ok, not_(overdrives(m, S, P)));
     if (!any_of(either(ok, *far))) return ok;
-    if (m->npair && (t || P->part.alpha)) {
-        for (int i = 0; i < m->nbody && t; i++) P->one.W.now[i] = P->more.W.body[i * t->stages + last].T;
-        for (int i = 0; i < m->nbody && t; i++) P->one.W.body[i].dp = P->more.W.body[i * t->stages + last].dp;
-        if (t) find_origins(m, S->q, P->one.W.start, P->one.W.p);
-        ok = both(ok, le(rset(1), share_before_passing(m, &P->one.W, ok, false)));
+    const mask stays = nothing_passes(m, S, P, ok);
+    ok = t || P->part.alpha ? both(ok, stays) : both(ok, either(stays, le(P->one.W.in.h, rset(1. / MOST_SWEPT) * m->dt)));
+    if (m->npair && (t || P->part.alpha))
         ok = both(ok, not_(leaves_to_order2(m, t, P->one.W.now, t ? P->more.x + last * m->nq : P->one.x, P->p, NULL)));
-    }
     const bool law = carries_energy(m, cfg);
     for (int i = 0; i < m->nbody && t; i++) P->more.rate[i] = end_rate(&m->bodies[i], &P->more, i);
     if (law || count->flow) P->part.flow = t ? stages_flow(m, &P->more) : step_flow(m, &P->one);
@@ -482,10 +507,6 @@ KERNEL mask accept_part(const lane_model *m, const ctn_batch_config *cfg, const 
         if (!cfg->adaptive) ok = both(ok, either(keeps_most(m, P->kept), le(P->one.W.in.h, rset(1. / MOST_HELD) * m->dt)));
     }
     if (law && (t || P->part.alpha)) return both(ok, keeps_law(m, P, S, cfg->tolerance));
-    if (m->npair && !t && !P->part.alpha) {
-        const mask through = lt(share_before_passing(m, &P->one.W, ok, true), rset(1));
-        ok = both(ok, either(not_(through), le(P->one.W.in.h, rset(1. / MOST_SWEPT) * m->dt)));
-    }
     if (joins(m) && !t && !P->part.alpha) ok = both(ok, either(holds_back(m, S, P), le(P->one.W.in.h, rset(1. / MOST_HELD) * m->dt)));
     // what touches is held to its energy (hold_energy.h)
     const bool couples = law && goes_by_couples(m, cfg) && P->one.W.turn.mode == FRAMED && !m->ncontact;

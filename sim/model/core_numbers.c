@@ -159,7 +159,7 @@ ctn_status make_hull_core(double (*points)[3], int count, double radius, touch_s
     ctn_status status = hull_of_mesh(&hull, &mesh, unit, reason);
     if (status != CTN_OK) return status;
     memcpy(to->at, hull.middle, sizeof to->at), memcpy(to->R, upright, sizeof to->R);
-    memset(to->half, 0, sizeof to->half);
+    for (int k = 0; k < 3; k++) to->half[k] = hull.within;
     set_bound(to, hull.bound);
     status = put_hull(&hull, to);
     if (to->edges > MOST_CORE_LINES) strcpy(reason, "has more than 128 corners; take fewer");

@@ -75,6 +75,7 @@ static fixed_surface surface_of(const scene_obstacle *o, double *numbers)
         f.bound = fmax(f.half[0], fmax(f.half[1], f.half[2]));
     } else if (s->type == SHAPE_MESH) {
         store3(f.at, add(const3(f.at), mul(const33(f.R), const3(o->hull.middle))));
+        for (int k = 0; k < 3; k++) f.half[k] = o->hull.within;
         f.bound = o->hull.bound, f.faces = o->hull.faces, f.groups = o->hull.groups, f.count = o->hull.count, f.numbers = numbers;
         memcpy(numbers, o->hull.numbers, (size_t)f.count * sizeof *numbers);
     } else {

@@ -430,6 +430,14 @@ static ctn_status make_hull(hull_work *w, mesh_hull *hull, char reason[128])
     return status;
 }
 
+static double ball_within(const mesh_hull *h)
+{
+    const double *face = h->numbers;
+    double least = h->bound;
+    for (int k = 0; k < h->faces; k++, face += HULL_FACE + (int)face[4] * HULL_SIDE) least = fmin(least, face[3]);
+    return fmax(least, 0.02 * h->bound);
+}
+
 ctn_status hull_of_mesh(mesh_hull *hull, const mesh_surface *mesh, const double scale[3], char reason[128])
 {
     *hull = (mesh_hull){0};
@@ -457,6 +465,7 @@ ctn_status hull_of_mesh(mesh_hull *hull, const mesh_surface *mesh, const double 
     w.nearly = 1e-10 * hull->bound;
     const ctn_status status = make_hull(&w, hull, reason);
     if (status != CTN_OK) free(hull->numbers), hull->numbers = NULL;
+    else hull->within = ball_within(hull);
     free(x), free(w.t), free(w.next), free(w.stack), free(w.rim), free(w.starts);
     return status;
 }
