@@ -202,7 +202,7 @@ typedef struct {
     real frozen, part;  // a ctn_freeze; completed part of the step in which the world froze
     culprit at_fault;   // likewise
     real corrections, touching, sticking, sliding, depth;  // of contact points
-    real joined, near;                                     // of what acts between links
+    real joined, near, curved;                             // of what acts between links
     between_tally between;
 } block_counts;
 
@@ -239,9 +239,10 @@ KERNEL void begin_counts(const lane_model *m, const ctn_batch_config *cfg, const
     const real zero = rset(0);
     energy_parts E;
     c->at_fault = sel_culprit(where, no_culprit(), c->at_fault);
-    real *const sums[] = {&c->steps,     &c->iterations,      &c->iterations_max, &c->evaluations, &c->line_search, &c->curvature,
-                          &c->fallbacks, &c->fewer,           &c->substeps,       &c->rejected,    &c->residual,    &c->part,
-                          &c->flow.work, &c->flow.dissipated, &c->corrections,    &c->depth,       &c->joined,      &c->near};
+    real *const sums[] = {&c->steps,     &c->iterations, &c->iterations_max, &c->evaluations,     &c->line_search,
+                          &c->curvature, &c->fallbacks,  &c->fewer,          &c->substeps,        &c->rejected,
+                          &c->residual,  &c->part,       &c->flow.work,      &c->flow.dissipated, &c->corrections,
+                          &c->depth,     &c->joined,     &c->near,           &c->curved};
     for (int k = 0; k < (int)(sizeof sums / sizeof *sums); k++) *sums[k] = sel(where, zero, *sums[k]);
     E.kinetic = E.potential = E.spring = zero;
     clock_step(m, c->steps), clock_state_at(m, zero);
@@ -309,6 +310,7 @@ FN void count_step(block_counts *c, const position_counts *k, mask where, mask d
     c->rejected = c->rejected + sel(where, k->rejected, zero);
     c->corrections = c->corrections + sel(where, k->corrections, zero);
     c->joined = c->joined + sel(where, k->joined, zero), c->near = sel(where, k->near, c->near);
+    c->curved = c->curved + sel(where, k->curved, zero);
     c->residual = sel(both(where, gt(k->residual, c->residual)), k->residual, c->residual);
     c->steps = c->steps + sel(done, one, zero);
 }

@@ -601,6 +601,28 @@ KERNEL real loss_of_touches(const lane_model *m, const solve *W)
     return loss;
 }
 
+/// What curved gaps have added at most to the energy of the solution of W, J: of each element the normal force times what its gap has
+/// closed by more than along the tangent at the end, on the straight ways of the points that are the nearest there. Of a point above a
+/// plane that stands still it is 0, of balls never less, of what turns it may be. (docs/theory.md 4.14)
+KERNEL real gain_of_curvature(const lane_model *m, const solve *W)
+{
+    const between_work *const B = &W->between;
+    real gain = rset(0);
+    for (int k = 0; k < B->touches; k++) {
+        const pair_touch *const t = &B->touch[k];
+        const touch_pair *const p = &m->touch_pairs[t->pair];
+        const int a = m->touch_shapes[p->a].body, b = m->touch_shapes[p->b].body;
+        const mask presses = gt(t->normal.force, rset(0));
+        if (!t->acts || !any_of(presses)) continue;
+        const body_at A = now_at(W, a), C = now_at(W, b), from_a = begun_at(W, a), from_b = begun_at(W, b);
+        const vec3 way_a = add(A.dp, sub(t->at.ra, mul(from_a.R, tmul(A.R, t->at.ra)))),
+                   way_b = add(C.dp, sub(t->at.rb, mul(from_b.R, tmul(C.R, t->at.rb))));
+        const real closed = (t->begun - t->at.gap) + dot(t->at.n, sub(way_a, way_b));
+        gain = sel(presses, fmadd(t->normal.force, closed, gain), gain);
+    }
+    return gain;
+}
+
 /// What the pairs remember of the solution, in the lanes `where`: of each element that presses, in the order of elements, its
 /// slip in the axes of b's body, up to what has bent it. Elements beyond the slots are forgotten, and counted.
 KERNEL void keep_touches(const lane_model *m, solve *W, mask where, real *pair_of, vec3 *pair_slip, real *pair_press)

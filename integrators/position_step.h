@@ -58,12 +58,13 @@ typedef struct {
 
 /// The table of what is counted of a step, a number a lane. fewer: parts done with fewer stages than asked for; rejected: parts
 /// repeated for their error; corrections: solves with other normal forces for friction; joined: steps of newton whose matrix was in
-/// joint space; near: pairs of shapes that the last solve looked at; full: 1 where it had no room for all that is near; far: 1 where an angle went beyond
-/// REAL_MAX_ANGLE; work: so far, in evaluations; frozen: why it cannot go on, a ctn_freeze, where that is known.
+/// joint space; near: pairs of shapes that the last solve looked at; curved: J, gain_of_curvature(); full: 1 where it had no room for
+/// all that is near; far: 1 where an angle went beyond REAL_MAX_ANGLE; work: so far, in evaluations; frozen: why it cannot go on, a
+/// ctn_freeze, where that is known.
 #define STEP_COUNTS(count)                                                                                                       \
     count(iterations) count(evaluations) count(line_search) count(curvature) count(substeps) count(halvings) count(residual)     \
-        count(fewer) count(rejected) count(corrections) count(joined) count(near) count(full) count(far) count(work)             \
-            count(frozen)
+        count(fewer) count(rejected) count(corrections) count(joined) count(near) count(curved) count(full) count(far)           \
+            count(work) count(frozen)
 
 /// What happened, by lane.
 typedef struct {

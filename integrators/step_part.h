@@ -573,6 +573,7 @@ KERNEL void commit_part(const lane_model *m, const ctn_batch_config *cfg, positi
         }
         if (m->npair) {
             keep_touches(m, &P->one.W, where, S->pair_of, S->pair_slip, S->pair_press);
+            count->curved = count->curved + sel(where, gain_of_curvature(m, &P->one.W), zero);
             for (int k = 0; k < m->nslot; k++) whole = both(whole, le(S->pair_press[k], zero));
         }
         for (int e = 0; e < m->nrow; e++) S->bond[e] = sel(where, P->one.W.between.force[e], S->bond[e]);

@@ -679,6 +679,60 @@ START_TEST(scales_of_worlds)
 }
 END_TEST
 
+/// Balls that roll over each other gain no more in a step than its curved gaps allow: the normal force times what the gap has closed by
+/// more than along the normal at the end, as told of the places where they are.
+START_TEST(curved_gaps_are_told)
+{
+    int told = 0;
+    FOR_ALL_SEEDS(seed, 20)
+    {
+        rng r = {seed};
+        const double radius[] = {rng_uniform(&r, 0.05, 0.3), rng_uniform(&r, 0.05, 0.3)}, apart = radius[0] + radius[1],
+                     speed = rng_uniform(&r, 0.1, 1), tilt = rng_uniform(&r, -0.5, 0.5);
+        const bool rubs = seed % 4 < 2;  // then forces that are told have friction in them, across the normal of before
+        char text[1000];
+        snprintf(text, sizeof text,
+                 "catena: 1\ncontact: {between: all, friction: %g}\nlinks:\n"
+                 "  - {name: a, joint: %s, mass: 2, shapes: [{type: sphere, radius: %.9g}]}\n"
+                 "  - {name: b, position: [%.9g, 0, %.9g], joint: {type: free, v0: [%.9g, 0.1, -0.2, 1, 2, 3]}, mass: 1, shapes: "
+                 "[{type: sphere, radius: %.9g}]}\n",
+                 rubs ? 0.5 : 0, seed % 3 ? "fixed" : "free", radius[0], sin(tilt) * apart, cos(tilt) * apart, speed, radius[1]);
+        ctn_model *const m = model_of(text);
+        ctn_batch_config cfg = config_of("scalar", 1, 1);
+        cfg.dt = seed % 2 ? 1. / 60 : 0.005;
+        ctn_batch *const b = batch_with(m, &cfg);
+        const int other = m->nq == 14 ? 7 : 0;  // where b is, and a, if it is free
+        double from[14], q[14], v[12];
+        ctn_batch_state(b, from, v);
+        for (int step = 0; step < 30; step++) {
+            ctn_step_stats s;
+            ctn_link_touch touch;
+            ctn_error err;
+            int count;
+            ck_assert_msg(ctn_batch_step(b, 1, &s, &err) == CTN_OK, "seed %llu: %s", (unsigned long long)seed, err.message);
+            ctn_batch_state(b, q, v);
+            ck_assert_int_eq(ctn_batch_touches(b, 0, &touch, 1, &count, NULL), CTN_OK);
+            double gap[2] = {0}, press = 0, way = 0;
+            for (int k = 0; k < 3; k++) {
+                const double was = from[other + k] - (other ? from[k] : 0), is = q[other + k] - (other ? q[k] : 0);
+                gap[0] += was * was, gap[1] += is * is;
+                if (count) press += touch.force[k] * touch.normal[k], way -= touch.normal[k] * (is - was);  // the normal: from b
+            }
+            const double closed = sqrt(gap[0]) - sqrt(gap[1]) + way;
+            memcpy(from, q, sizeof q);
+            if (s.substeps > 1) continue;
+            told += count && !rubs;
+            ck_assert_msg(rubs || fabs(s.curved - press * closed) < 1e-7 * (fabs(press * closed) + 1e-6),
+                          "seed %llu, step %d: %.12g J, expected %.12g", (unsigned long long)seed, step, s.curved,
+                          press * closed);
+            ck_assert(s.energy_after - s.energy_before <= s.curved + 1e-9);
+        }
+        ctn_batch_free(b), ctn_model_free(m);
+    }
+    ck_assert_int_gt(told, getenv("CTN_SEED") ? 0 : 40);
+}
+END_TEST
+
 /// A domino that tips beside others, on the ground alone, is held to its energy as if there were no others.
 START_TEST(beside_others_nothing_is_gained)
 {
@@ -739,6 +793,7 @@ int main(void)
     TCase *const all = tcase_create("all");
     tcase_set_timeout(all, 60);
     tcase_add_test(all, beside_others_nothing_is_gained);
+    tcase_add_test(all, curved_gaps_are_told);
     tcase_add_test(all, what_falls_over_stays_beside_the_next_one);
     tcase_add_test(all, same_bits_everywhere);
     tcase_add_test(all, loops_come_among_bodies);

@@ -125,7 +125,7 @@ static double kept(const char *name, int n, int w)
 
 static const char *unit_of(const char *member)
 {
-    static const char *const joules[] = {"energy", "kinetic", "potential", "spring", "work", "dissipated", "created"};
+    static const char *const joules[] = {"energy", "kinetic", "potential", "spring", "work", "dissipated", "created", "curved"};
     for (size_t i = 0; i < sizeof joules / sizeof *joules; i++)
         if (strstr(member, joules[i])) return "J";
     if (strstr(member, "_position")) return "rad or m";
@@ -136,7 +136,7 @@ static const char *unit_of(const char *member)
 /// What models with contact points, and those in which something acts between links, have besides (tests/cli_contacts.c).
 static const char *const of_contacts[] = {"stats/corrections", "stats/touching", "stats/sticking", "stats/sliding",
                                           "stats/depth",       "stats/joined",   "stats/near",     "stats/meeting",
-                                          "stats/places",      "stats/islands",  "stats/island"};
+                                          "stats/places",      "stats/islands",  "stats/island",   "stats/curved"};
 enum { OF_CONTACTS = sizeof of_contacts / sizeof *of_contacts };
 
 /// The lists `members` and `of_contacts`, and so both formats, have every member of ctn_step_stats: they are read from the

@@ -203,6 +203,7 @@ static void add_between(cJSON *to, const ctn_step_stats *t, const ctn_model *m)
     json_number(between, "islands", t->islands);
     json_number(between, "island", t->island);
     json_number(between, "joined", (double)t->joined);
+    json_number(between, "curved", t->curved);
 }
 
 static void add_range(cJSON *to, const char *key, double initial, double final)

@@ -163,6 +163,7 @@ typedef struct ctn_step_stats {
     int places;          // at so many places
     int islands;         // groups of trees that such pairs, loops, couplings, tendons and springs join; one that nothing joins is one
     int island;          // degrees of freedom of the largest of them
+    double curved;       // J, of `created`: what gaps between links that are curved have added at most
 } ctn_step_stats;
 
 /// A sentence about why a world is frozen; "it still runs" for CTN_RUNNING. Never NULL.

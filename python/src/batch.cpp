@@ -51,7 +51,8 @@ nb::object statistics_dtype()
     FIELD(f, s, frozen), FIELD(f, s, frozen_time), FIELD(f, s, frozen_dof), FIELD(f, s, frozen_position);
     FIELD(f, s, frozen_velocity), FIELD(f, s, frozen_residual), FIELD(f, s, corrections);
     FIELD(f, s, touching), FIELD(f, s, sticking), FIELD(f, s, sliding), FIELD(f, s, depth);
-    FIELD(f, s, joined), FIELD(f, s, near), FIELD(f, s, meeting), FIELD(f, s, places), FIELD(f, s, islands), FIELD(f, s, island);
+    FIELD(f, s, joined), FIELD(f, s, near), FIELD(f, s, meeting), FIELD(f, s, places), FIELD(f, s, islands), FIELD(f, s, island),
+        FIELD(f, s, curved);
     return f.dtype();
 }
 

@@ -59,13 +59,15 @@
     stat(places, int, LAST, c->between.places, "1", "places where they do")                                                      \
     stat(islands, int, LAST, c->between.islands, "1",                                                                            \
          "groups of trees that pairs which press, loops, couplings, tendons and springs join")                                   \
-    stat(island, int, LAST, c->between.island, "1", "degrees of freedom of the largest of them")
+    stat(island, int, LAST, c->between.island, "1", "degrees of freedom of the largest of them")                                 \
+    stat(curved, double, TOTAL, c->curved, "J",                                                                                  \
+         "energy that curved gaps between links may have created at most, since the record before")
 // clang-format on
 
 #define COUNT_STAT(member, type, adds, of, unit, about) +1
 enum { STEP_STATS_MEMBERS = 0 STEP_STATS(COUNT_STAT) };
 
 /// The last rows are of models in which something acts between links, those before them of these and of models with contact points.
-enum { CONTACT_STATS = 5, BETWEEN_STATS = 6 };
+enum { CONTACT_STATS = 5, BETWEEN_STATS = 7 };
 
 #endif
