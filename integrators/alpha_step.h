@@ -29,6 +29,7 @@
 #include "integrators/length_terms.h"
 #include "integrators/load_forces.h"
 #include "integrators/position_step.h"
+#include "integrators/state_energy.h"
 
 /// The numbers of a step of size h.
 typedef struct {

@@ -16,6 +16,7 @@
 #include "integrators/culprit.h"
 #include "integrators/collocation.h"
 #include "integrators/position_step.h"
+#include "integrators/state_energy.h"
 #include "integrators/remembered_forces.h"
 #include "integrators/interpolant.h"
 #include "integrators/stage_dense.h"

@@ -8,6 +8,7 @@
 #include "integrators/energy.h"
 #include "integrators/load_forces.h"
 #include "integrators/remembered_forces.h"
+#include "integrators/state_energy.h"
 
 /// Where load k, a contact point, is.
 FN vec3 point_at(const lane_model *m, const placement *at, const vec3 *p, int k)

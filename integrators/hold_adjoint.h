@@ -18,6 +18,7 @@
 #include "integrators/hold_energy.h"
 #include "integrators/position_adjoint.h"
 #include "integrators/stage_step.h"
+#include "integrators/state_energy.h"
 
 /// Scratch of one lane block.
 typedef struct {

@@ -22,6 +22,7 @@
 #include "integrators/pair_terms.h"
 #include "integrators/position_flow.h"
 #include "integrators/position_step.h"
+#include "integrators/state_energy.h"
 #include "integrators/stage_step.h"
 
 /// A part that has been solved, and what it ends with.

@@ -1,8 +1,8 @@
 /// The LDL' factors of the Newton matrix of a step in joint space (joint_matrix.h), and solutions by them. (docs/theory.md 4.14)
 ///
-/// What is eliminated first is the last. Nodes that follow each other and are joined to the same ones before them are one block: its
-/// rows are eliminated from each other first, and then three at a time from all rows before them, each of which is so read and
-/// written once and not three times. Every number is made of the same terms in the same order as row by row.
+/// What is eliminated first is the last. Nodes that follow each other and are joined to the same ones before them are one block:
+/// its rows are eliminated from each other first, and then three at a time from all rows before them, each of which is so read
+/// and written once and not three times. Every number is made of the same terms in the same order as row by row.
 #ifndef CATENA_JOINT_FACTORS_H
 #define CATENA_JOINT_FACTORS_H
 
@@ -12,8 +12,8 @@
 FN bool is_zero(real x) { return !any_of(either(lt(x, rset(0)), gt(x, rset(0)))); }  // in all lanes
 
 enum { ROWS_TOGETHER = 3 };
-/// Rows of L, from row `first` on downwards, whose columns before `start` are eliminated together: as one after the other, but what
-/// they are taken from is read once. Where there are fewer, the last one stands for the others.
+/// Rows of L, from row `first` on downwards, whose columns before `start` are eliminated together: as one after the other, but
+/// what they are taken from is read once. Where there are fewer, the last one stands for the others.
 typedef struct {
     real *row[ROWS_TOGETHER];
     int rows, first;

@@ -424,8 +424,8 @@ KERNEL void matrix_add_cross(const lane_model *m, joint_matrix *M, real *H, cons
 
 // ---- its rows
 
-/// The runs of a node, with its own columns in the first. Columns between those that it is joined to may be among them: numbers of
-/// them are zeros, and one run is done sooner than two.
+/// The runs of a node, with its own columns in the first. Columns between those that it is joined to may be among them: numbers
+/// of them are zeros, and one run is done sooner than two.
 FN const column_run *joined_runs(const joint_matrix *M, int node, int *n)
 {
     *n = (int)(M->first[node + 1] - M->first[node]);

@@ -74,9 +74,9 @@ FN mask are_solved(const newton_progress *N, real res, real link, mask full, dou
     return both(le(res, rset(tolerance)), is_solved(N, res, link, full, STAGES_PLACES * tolerance));
 }
 
-/// Where the solution that friction has been corrected at still is one: rows are as small as where something may touch, and no step is
-/// much larger than `link`, STAGES_PLACES times as much as of a solution that is followed by nothing. What friction had of the solve
-/// before is off by far more, and one pass leaves as much.
+/// Where the solution that friction has been corrected at still is one: rows are as small as where something may touch, and no
+/// step is much larger than `link`, STAGES_PLACES times as much as of a solution that is followed by nothing. What friction had
+/// of the solve before is off by far more, and one pass leaves as much.
 FN mask is_still_solved(const newton_progress *N, real res, real link, double tolerance)
 {
     const mask begins = both(N->corrected, not_(N->based));

@@ -601,9 +601,9 @@ KERNEL real loss_of_touches(const lane_model *m, const solve *W)
     return loss;
 }
 
-/// What curved gaps have added at most to the energy of the solution of W, J: of each element the normal force times what its gap has
-/// closed by more than along the tangent at the end, on the straight ways of the points that are the nearest there. Of a point above a
-/// plane that stands still it is 0, of balls never less, of what turns it may be. (docs/theory.md 4.14)
+/// What curved gaps have added at most to the energy of the solution of W, J: of each element the normal force times what its gap
+/// has closed by more than along the tangent at the end, on the straight ways of the points that are the nearest there. Of a
+/// point above a plane that stands still it is 0, of balls never less, of what turns it may be. (docs/theory.md 4.14)
 KERNEL real gain_of_curvature(const lane_model *m, const solve *W)
 {
     const between_work *const B = &W->between;

@@ -1,9 +1,11 @@
-/// Contact points that go through a fixed body within a step, from one side of it to the other, as pairs of links do (pair_sweep.h).
+/// Contact points that go through a fixed body within a step, from one side of it to the other, as pairs of links do
+/// (pair_sweep.h).
 ///
-/// Inside a body a point is pushed to the face that is the nearest at the end of the step. So the straight way of a point that moves by
-/// more than half of what both are thick is looked at: the first guess ends where it first is deep in the body, and a solution on whose
-/// way it was deeper than at both ends is no step, it is halved. Signed distances change by no more than the way, so that a look is as
-/// far from the next one as the point is from being as deep; and of a convex body they fall and then rise.
+/// Inside a body a point is pushed to the face that is the nearest at the end of the step. So the straight way of a point that
+/// moves by more than half of what both are thick is looked at: the first guess ends where it first is deep in the body, and a
+/// solution on whose way it was deeper than at both ends is no step, it is halved. Signed distances change by no more than the
+/// way, so that a look is as far from the next one as the point is from being as deep; and of a convex body they fall and then
+/// rise.
 #ifndef CATENA_POINT_SWEEP_H
 #define CATENA_POINT_SWEEP_H
 
@@ -31,8 +33,8 @@ FN double ball_in_surface(const lane_model *m, int surface)
     return least_of_three(f->half);
 }
 
-/// The share of the way from x to y, in the lanes `where`, before which a point of radius r is deeper than `deep` in a solid body, to a
-/// quarter of `thin`: 1 where it never is.
+/// The share of the way from x to y, in the lanes `where`, before which a point of radius r is deeper than `deep` in a solid
+/// body, to a quarter of `thin`: 1 where it never is.
 KERNEL real share_before_depth(const fixed_surface *f, real r, vec3 x, vec3 y, real deep, real thin, mask where)
 {
     const real one = rset(1), o = rset(0);
@@ -50,9 +52,9 @@ KERNEL real share_before_depth(const fixed_surface *f, real r, vec3 x, vec3 y, r
     return share;
 }
 
-/// The share of the way from the start of the step to where bodies are now, in the lanes `where`, before which no contact point is deep
-/// in a fixed body, beyond what it was at the start: 1 where none comes to be. solved: beyond what it is at the end, too; a guess may
-/// be anywhere. watch: of the step; NULL: there is none.
+/// The share of the way from the start of the step to where bodies are now, in the lanes `where`, before which no contact point
+/// is deep in a fixed body, beyond what it was at the start: 1 where none comes to be. solved: beyond what it is at the end, too;
+/// a guess may be anywhere. watch: of the step; NULL: there is none.
 KERNEL real share_before_piercing(const lane_model *m, const solve *W, const load_watch *watch, mask where, bool solved)
 {
     const real half = rset(0.5);
@@ -91,8 +93,8 @@ KERNEL real share_before_piercing(const lane_model *m, const solve *W, const loa
     return share;
 }
 
-/// Whether some contact point may move by more than half of what a fixed body is thick, if bodies go on in some lane as they do, or
-/// twice as fast.
+/// Whether some contact point may move by more than half of what a fixed body is thick, if bodies go on in some lane as they do,
+/// or twice as fast.
 KERNEL bool may_pierce(const lane_model *m, const solve *W, const rate_pose *V)
 {
     for (int k = 0; k < m->nload; k++) {

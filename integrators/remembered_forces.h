@@ -16,6 +16,7 @@
 #include "integrators/load_forces.h"
 #include "integrators/pose_pullback.h"
 #include "integrators/position_step.h"
+#include "integrators/state_energy.h"
 
 #include <catena/contact.h>
 

@@ -23,6 +23,7 @@
 #include "integrators/load_forces.h"
 #include "integrators/newton_control.h"
 #include "integrators/position_step.h"
+#include "integrators/state_energy.h"
 #include "integrators/stage_tables.h"
 #include "integrators/stage_residual.h"
 #include "integrators/stage_step.h"
@@ -178,8 +179,8 @@ FN void enter_rung(const lane_model *m, const stage_table *table, bool alpha, co
     start_stages(m, G, W->in.h);
 }
 
-/// The first guess in the lanes `where`, with bodies there, ends where something first touches on the way, if it would go through that:
-/// these lanes are returned.
+/// The first guess in the lanes `where`, with bodies there, ends where something first touches on the way, if it would go through
+/// that: these lanes are returned.
 KERNEL mask cut_guess(const lane_model *m, const position_state *S, position_work *P, mask where)
 {
     real share = rset(1);

@@ -129,8 +129,8 @@ END_TEST
 
 enum { KEPT = 12 };
 
-/// What a world of a seed sees and earns in its first two episodes, in place `at` of so many worlds, whose others have other seeds,
-/// and begin their episodes at other times.
+/// What a world of a seed sees and earns in its first two episodes, in place `at` of so many worlds, whose others have other
+/// seeds, and begin their episodes at other times.
 static void life_of(uint64_t seed, int at, int worlds, int threads, const char *engine, double kept[2 * KEPT][10])
 {
     uint64_t seeds[64];
@@ -306,7 +306,8 @@ START_TEST(begins_over)
 }
 END_TEST
 
-/// A world that freezes is truncated at its last good state, with a reward that is a number, and the reason; the other one goes on.
+/// A world that freezes is truncated at its last good state, with a reward that is a number, and the reason; the other one goes
+/// on.
 START_TEST(freezes)
 {
     read_scene(

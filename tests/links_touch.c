@@ -151,8 +151,8 @@ START_TEST(same_bits_everywhere)
 }
 END_TEST
 
-/// A rod holds two knots of a net together as soon as the later one is eliminated: it does not wait for the others. What turns, which
-/// rods do not hold, is eliminated before all of them.
+/// A rod holds two knots of a net together as soon as the later one is eliminated: it does not wait for the others. What turns,
+/// which rods do not hold, is eliminated before all of them.
 START_TEST(loops_come_among_bodies)
 {
     ctn_model *const m = model_of(net());
@@ -358,8 +358,8 @@ START_TEST(no_energy_comes_of_it)
 }
 END_TEST
 
-/// How far the second body is on the side of the first one where it was, m; INFINITY: it has come past it. R [2][9], p [2][3]; of: what
-/// is known of both.
+/// How far the second body is on the side of the first one where it was, m; INFINITY: it has come past it. R [2][9], p [2][3];
+/// of: what is known of both.
 typedef double side_fn(double (*R)[9], double (*p)[3], const double *of);
 
 /// Of a plate across the first one's z axis, which goes at least of[0] m from its middle.
@@ -371,8 +371,8 @@ static double before_plate(double (*R)[9], double (*p)[3], const double *of)
     return hypot(at[0], at[1]) > of[0] ? INFINITY : at[2];
 }
 
-/// Of the line of the first one, along its x, from that of the second, at the angle of[0] to its x, as long as they cross within these
-/// halves of lengths, of[1] and of[2].
+/// Of the line of the first one, along its x, from that of the second, at the angle of[0] to its x, as long as they cross within
+/// these halves of lengths, of[1] and of[2].
 static double before_rod(double (*R)[9], double (*p)[3], const double *of)
 {
     double e[3], f[3], n[3], d[3], nn = 0, above = 0, u = 0, w = 0;
@@ -437,7 +437,8 @@ START_TEST(nothing_passes_through)
 }
 END_TEST
 
-/// Something long and thin, along an axis at `angle` to x in the plane of x and y: *half of its thickness, and of its length, *along.
+/// Something long and thin, along an axis at `angle` to x in the plane of x and y: *half of its thickness, and of its length,
+/// *along.
 static void rod_shape(rng *r, double angle, double *half, double *along, char shape[300])
 {
     const double length = *along = rng_uniform(r, 0.15, 0.3), x = length * cos(angle), y = length * sin(angle);
@@ -458,8 +459,8 @@ static void rod_shape(rng *r, double angle, double *half, double *along, char sh
     }
 }
 
-/// Likewise of things that are long and thin, thrown across each other: cylinders and ellipsoids among them, whose middles have no
-/// points, or few.
+/// Likewise of things that are long and thin, thrown across each other: cylinders and ellipsoids among them, whose middles have
+/// no points, or few.
 START_TEST(rods_do_not_pass_through_rods)
 {
     FOR_ALL_SEEDS(seed, 80)
@@ -679,8 +680,8 @@ START_TEST(scales_of_worlds)
 }
 END_TEST
 
-/// Balls that roll over each other gain no more in a step than its curved gaps allow: the normal force times what the gap has closed by
-/// more than along the normal at the end, as told of the places where they are.
+/// Balls that roll over each other gain no more in a step than its curved gaps allow: the normal force times what the gap has
+/// closed by more than along the normal at the end, as told of the places where they are.
 START_TEST(curved_gaps_are_told)
 {
     int told = 0;
@@ -756,8 +757,8 @@ START_TEST(beside_others_nothing_is_gained)
 }
 END_TEST
 
-/// Dominoes that in one step of 0.1 s would come to lie across each other: their edges are parallel there and hardly count, and no
-/// corner of one is in another. That is no step to have: no energy comes of it, and none of them is deep in the next one.
+/// Dominoes that in one step of 0.1 s would come to lie across each other: their edges are parallel there and hardly count, and
+/// no corner of one is in another. That is no step to have: no energy comes of it, and none of them is deep in the next one.
 START_TEST(what_falls_over_stays_beside_the_next_one)
 {
     static const ctn_method methods[] = {CTN_RADAU, CTN_COLLOCATION};

@@ -622,9 +622,9 @@ static void plate_obstacle(int kind, double thick, const double *turn, const dou
     }
 }
 
-/// What flies at 5 m/s, several times its own size and that of a plate in a step, does not come out behind the plate: a box, a disc, an
-/// ellipsoid or a mesh that is fixed in the world, turned somehow. By every method that has positions, with and without links that may
-/// touch each other.
+/// What flies at 5 m/s, several times its own size and that of a plate in a step, does not come out behind the plate: a box, a
+/// disc, an ellipsoid or a mesh that is fixed in the world, turned somehow. By every method that has positions, with and without
+/// links that may touch each other.
 START_TEST(nothing_passes_through)
 {
     static const ctn_method methods[] = {CTN_COLLOCATION, CTN_COLLOCATION, CTN_RADAU, CTN_ALPHA};

@@ -1,5 +1,6 @@
-/// The search for the parameters of a scene's controller, as `catena search` makes it: candidates of CMA-ES, or a policy gradient.
-/// The scene has a `controller:`, whose parameters are looked for, a `reward:`, and perhaps a `search:` (docs/search.md).
+/// The search for the parameters of a scene's controller, as `catena search` makes it: candidates of CMA-ES, or a policy
+/// gradient. The scene has a `controller:`, whose parameters are looked for, a `reward:`, and perhaps a `search:`
+/// (docs/search.md).
 ///
 ///     ctn_search_config cfg = ctn_search_config_default(scene);
 ///     ctn_search *search = ctn_search_create(scene, &cfg, &err);
@@ -54,10 +55,10 @@ typedef struct ctn_search_config {
     int seed;                // >= 0, default: that of `search:`
     long generations;        // of ctn_search_run, default: those of `search:`. The call takes a number of its own
 
-    /// A reward of the caller's own, which is added to what the scene's `reward:` says, where it has one; NULL (default): that one
-    /// alone. Asked where episodes begin, when nothing is to be told, and after each interval: earned [worlds], 0 before, NaN: no
-    /// number, which makes its candidate the last. It should be a function of each world alone: worlds are played in any order and
-    /// number. Other than CTN_OK, with `err` filled, ends the call with that. CMA-ES alone.
+    /// A reward of the caller's own, which is added to what the scene's `reward:` says, where it has one; NULL (default): that
+    /// one alone. Asked where episodes begin, when nothing is to be told, and after each interval: earned [worlds], 0 before,
+    /// NaN: no number, which makes its candidate the last. It should be a function of each world alone: worlds are played in any
+    /// order and number. Other than CTN_OK, with `err` filled, ends the call with that. CMA-ES alone.
     ctn_status (*earn)(void *context, const ctn_search_moment *now, double *earned, ctn_error *err);
     const char *reward;  // by which a checkpoint knows `earn`; default NULL: "reward"
 
@@ -71,8 +72,8 @@ CTN_API ctn_search_config ctn_search_config_default(const ctn_scene *scene);
 /// A search in progress. One thread at a time may use it.
 typedef struct ctn_search ctn_search;
 
-/// At its first generation. `scene` is copied, and may go. NULL on error: CTN_BAD_SCENE names what the scene lacks; CTN_BAD_CONFIG
-/// a member, what it is and what it may be; others as ctn_batch_create and ctn_cma_create.
+/// At its first generation. `scene` is copied, and may go. NULL on error: CTN_BAD_SCENE names what the scene lacks;
+/// CTN_BAD_CONFIG a member, what it is and what it may be; others as ctn_batch_create and ctn_cma_create.
 CTN_API ctn_search *ctn_search_create(const ctn_scene *scene, const ctn_search_config *cfg, ctn_error *err);
 CTN_API void ctn_search_free(ctn_search *search);  // NULL is allowed
 
@@ -98,8 +99,8 @@ CTN_API ctn_status ctn_search_run(ctn_search *search, long generations, const ch
 /// The best parameters so far [count]. CTN_BAD_ARGUMENT: there are none, as all candidates were lost.
 CTN_API ctn_status ctn_search_best(const ctn_search *search, double *parameters, ctn_error *err);
 
-/// What parameters [count] earn in worlds that neither a generation had nor ctn_search_finish, in steps that are `parts` >= 1 times
-/// as small, the controller told as before: the mean over its worlds, NaN if one is frozen. Errors of steps.
+/// What parameters [count] earn in worlds that neither a generation had nor ctn_search_finish, in steps that are `parts` >= 1
+/// times as small, the controller told as before: the mean over its worlds, NaN if one is frozen. Errors of steps.
 CTN_API ctn_status ctn_search_value(const ctn_search *search, const double *parameters, int parts, double *value, ctn_error *err);
 
 /// All that its future depends on, into a file, which is replaced whole, the same as `catena search` leaves; and back:

@@ -107,6 +107,22 @@ class _Worlds:
         return told
 
 
+class _OfWorlds:
+    """What both kinds of environments say of their worlds."""
+
+    _worlds: _Worlds
+
+    @property
+    def environments(self) -> Environments:
+        """The worlds themselves, with the names of all numbers, their states and their model."""
+        return self._worlds.all
+
+    @property
+    def dt(self) -> float:
+        """How long an action lasts, s."""
+        return self._worlds.all.every
+
+
 def _state_of(options: dict[str, Any] | None) -> tuple[Any, Any]:
     """Where worlds are to begin: options["q"] and options["v"]."""
     options = options or {}
@@ -115,7 +131,7 @@ def _state_of(options: dict[str, Any] | None) -> tuple[Any, Any]:
     return options.get("q"), options.get("v")
 
 
-class Env(gymnasium.Env):
+class Env(_OfWorlds, gymnasium.Env):
     """A world of a scene with a `reward:`, as an environment of Gymnasium.
 
     ``scene``: a path, a text, a Model, or the name of a scene in SCENES. ``normalize_actions``: actions go from -1 to 1, between
@@ -145,16 +161,6 @@ class Env(gymnasium.Env):
         self.metadata = {"render_modes": [], "render_fps": round(1 / self.dt)}
         self._over = True
 
-    @property
-    def environments(self) -> Environments:
-        """The world itself, with the names of all numbers, its state and its model."""
-        return self._worlds.all
-
-    @property
-    def dt(self) -> float:
-        """How long an action lasts, s."""
-        return self._worlds.all.every
-
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[numpy.ndarray, dict[str, Any]]:
@@ -178,7 +184,7 @@ class Env(gymnasium.Env):
         return step.observation[0], float(step.reward[0]), terminated, truncated, info
 
 
-class VectorEnv(gymnasium.vector.VectorEnv):
+class VectorEnv(_OfWorlds, gymnasium.vector.VectorEnv):
     """Worlds of a scene with a `reward:`, side by side in lanes and threads, as a vector environment of Gymnasium.
 
     As Env, with ``num_envs`` worlds, ``threads`` (0: one for each CPU), and a mode of Gymnasium for what follows the end of an
@@ -207,16 +213,6 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         self.metadata = {"render_modes": [], "render_fps": round(1 / self.dt), "autoreset_mode": self.autoreset_mode}
         self._over = numpy.ones(num_envs, bool)
         self._begun = False
-
-    @property
-    def environments(self) -> Environments:
-        """The worlds themselves, with the names of all numbers, their states and their model."""
-        return self._worlds.all
-
-    @property
-    def dt(self) -> float:
-        """How long an action lasts, s."""
-        return self._worlds.all.every
 
     def _seeds(self, seed: int | list[int | None] | None) -> list[int | None]:
         super().reset(seed=seed if isinstance(seed, int) else None)

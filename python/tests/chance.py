@@ -16,25 +16,9 @@ import time
 import catena
 import numpy
 
-LINKS = """\
-catena: 1
-links:
-  - name: upper
-    joint: {type: revolute, axis: [0, 1, 0]}
-    mass: 1
-    com: [0, 0, -0.5]
-    inertia: [0.1, 0.1, 0.01, 0, 0, 0]
-  - name: lower
-    parent: upper
-    position: [0, 0, -1]
-    joint: {type: ball}
-    mass: 1
-    com: [0, 0, -0.5]
-    inertia: [0.1, 0.1, 0.01, 0, 0, 0]
-motors: [{joint: upper, type: torque}]
-integrator: {method: radau, dt: 0.02}
-duration: 0.1
-"""
+from support import TWO_LINKS
+
+LINKS = TWO_LINKS + "motors: [{joint: upper, type: torque}]\nduration: 0.1\n"
 STEERED = LINKS + "optimize: {cost: [{term: control, weight: 1}], mpc: {horizon: 0.1}}\n"
 SEARCHED = LINKS + """\
 controller: {type: sinusoids, frequency: [0.5, 2], range: [-1, 1]}

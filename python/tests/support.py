@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pathlib
 import subprocess
+import sys
 
 import numpy
 
@@ -36,6 +37,11 @@ def run(*arguments: str) -> str:
     """What the command prints."""
     done = subprocess.run([COMMAND, *arguments], cwd=SOURCE, check=True, capture_output=True, text=True)
     return done.stdout
+
+
+def fresh(program: str) -> str:
+    """What this program prints in a Python of its own, in which nothing is loaded yet."""
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
 
 
 def random_states(model, count: int, seed: int = 1):

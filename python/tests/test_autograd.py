@@ -11,7 +11,7 @@ import unittest
 import catena
 import numpy
 
-from support import TWO_LINKS, random_states
+from support import TWO_LINKS, fresh, random_states
 
 DRIVEN = TWO_LINKS + "motors: [{joint: upper, type: position, kp: 20, kd: 2}]\n"
 FREE = TWO_LINKS.replace("{type: revolute, axis: [0, 1, 0]}", "{type: free}")
@@ -44,12 +44,7 @@ def ran(model, q, v, u, tau):
 
 class Imports(unittest.TestCase):
     def test_neither_is_loaded(self):
-        said = subprocess.run(
-            [sys.executable, "-c", "import catena, sys; print({'torch', 'jax', 'h5py', 'pandas'} & set(sys.modules))"],
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
+        said = fresh("import catena, sys; print({'torch', 'jax', 'h5py', 'pandas'} & set(sys.modules))")
         self.assertEqual(said, "set()\n")
 
     def test_missing(self):

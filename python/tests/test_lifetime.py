@@ -6,8 +6,6 @@ import gc
 import os
 import random
 import signal
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -19,7 +17,7 @@ import numpy
 
 import chance
 
-from support import SCENES, TWO_LINKS
+from support import SCENES, TWO_LINKS, fresh
 
 
 class Order(unittest.TestCase):
@@ -202,12 +200,7 @@ class Chance(unittest.TestCase):
 
 class Imports(unittest.TestCase):
     def test_nothing_of_pictures_is_loaded(self):
-        said = subprocess.run(
-            [sys.executable, "-c", "import catena; print(open('/proc/self/maps').read())"],
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
+        said = fresh("import catena; print(open('/proc/self/maps').read())")
         self.assertIn("_core", said)
         for library in ("libGL", "libEGL", "libglfw", "libmpi", "libcuda"):
             self.assertNotIn(library, said)

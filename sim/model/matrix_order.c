@@ -106,8 +106,8 @@ static bool is_in_bonds(const ordering *o, const ctn_body *b)
     return false;
 }
 
-/// Whether nothing but the parent's columns are joined to those of a body by bonds, as of a ball that rods hold by its middle. They go
-/// last, as they fill in nothing, and what bonds join is not interrupted by them.
+/// Whether nothing but the parent's columns are joined to those of a body by bonds, as of a ball that rods hold by its middle.
+/// They go last, as they fill in nothing, and what bonds join is not interrupted by them.
 static bool is_aside(const ordering *o, int i)
 {
     const ctn_model *const m = o->m;
