@@ -472,6 +472,7 @@ def main():
     options.add_argument('--quick', action='store_true')
     args = options.parse_args()
     if args.write:
+        os.makedirs(args.write, exist_ok=True)
         for name in args.only or SCENES:
             for end, said in (('yaml', SCENES[name]().catena()), ('xml', SCENES[name]().mjcf())):
                 with open(os.path.join(args.write, f'{name}.{end}'), 'w') as f:

@@ -94,4 +94,11 @@ typedef struct matrix_node {
     bool equations;
 } matrix_node;
 
+/// Nodes whose columns follow each other and are always joined to the same: the columns of a body, with those of bodies between it
+/// and its root (integrators/world_order.h).
+enum { MATRIX_GROUP = 6 };  // columns, at most
+typedef struct matrix_group {
+    int start, width;
+} matrix_group;
+
 #endif

@@ -114,8 +114,10 @@ typedef struct lane_model {
     const bond_point *bond_points;
     const matrix_node *matrix_nodes;  // [nmatrix_node], as the next three of dynamics/model.h
     const int *body_nodes, *body_columns, *bond_nodes;
+    const matrix_group *matrix_groups;  // [nmatrix_group], as the next one
+    const int *body_groups;
     int touch_capacity;  // of a world; 0: as many as there is room for
-    int ntouch_shape, npair, nbond, nslot, nrow, nmatrix_node;
+    int ntouch_shape, npair, nbond, nslot, nrow, nmatrix_node, nmatrix_group;
     const ctn_frame *frames;  // [nlink]
     const int *dof_adr;       // [nv]
     bool in_order, passive, slides, rubs, turns, spins, skew, adds, fast, published;

@@ -360,7 +360,9 @@ struct ctn_model {
     matrix_node *matrix_nodes;  // [nmatrix_node], likewise; sim/model/matrix_order.c. NULL: nothing acts between bodies
     int *body_nodes, *body_columns;  // [nbody] which one is a body's, and where that begins
     int *bond_nodes;            // [nbond] likewise; 0: it has no equations
-    int nmatrix_node;
+    matrix_group *matrix_groups;  // [nmatrix_group], where worlds eliminate in orders of their own; else there are none
+    int *body_groups;           // [nbody]
+    int nmatrix_node, nmatrix_group;
     int nslot, nrow;            // what the state has of them: memories of friction, and multipliers
     int nmet;                   // links of which recordings tell what other links do to them: all, or none
     fluid_stream stream;

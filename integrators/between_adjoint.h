@@ -30,7 +30,7 @@ KERNEL mask factor_between(const lane_model *m, solve *W)
         B->touch[k].stiffness = B->touch[k].normal.stiffness, B->touch[k].slides = B->touch[k].rub;
     B->fixeds = 0;  // H has what touches the ground as it is at the solution
     inner_matrix(m, W);
-    return matrix_factor(m, &B->M, rset(1) / (m->mass * W->in.k2), false);
+    return matrix_factor(m, &B->M, rset(1) / (m->mass * W->in.k2), false, not_(none_of()));
 }
 
 /// y [nv] of the above for the gradient b [nv] by x. What pivots of equations have besides makes equations yield by up to a

@@ -29,6 +29,7 @@
 #include "integrators/newton_sweep.h"
 #include "integrators/pair_sweep.h"
 #include "integrators/pair_terms.h"
+#include "integrators/world_matrix.h"
 
 enum { INNER_STEPS = 40, SLOPES = 24 };
 
@@ -260,6 +261,33 @@ FN void fill_length_row(const lane_model *m, const solve *W, joint_matrix *M, co
     }
 }
 
+/// The orders of worlds that have one of their own: what is joined in each lane are bodies of pairs that it looks at, and of bonds.
+KERNEL void find_orders_of_step(const lane_model *m, solve *W)
+{
+    between_work *const B = &W->between;
+    uint64_t *const some = B->M.path;
+    const size_t bytes = (size_t)group_words(m) * sizeof *some;
+    begin_orders(m, &B->M);
+    for (int k = 0; k < B->touches;) {
+        const int pair = B->touch[k].pair;
+        mask looks = none_of();
+        for (; k < B->touches && B->touch[k].pair == pair; k++)
+            looks = either(looks, either(gt(B->touch[k].weight, rset(0)), gt(B->touch[k].lag, rset(0))));
+        memset(some, 0, bytes);
+        add_path(m, m->touch_shapes[m->touch_pairs[pair].a].body, some);
+        add_path(m, m->touch_shapes[m->touch_pairs[pair].b].body, some);
+        join_in_lanes(&B->M, some, looks);
+    }
+    for (int k = 0; k < m->nbond; k++) {
+        const model_bond *const o = &m->bonds[k];
+        memset(some, 0, bytes);
+        for (int i = o->joint; i < o->joint + o->joints; i++) set_bit(some, m->body_groups[m->bond_joints[i].body]);
+        for (int i = o->point; i < o->point + o->points; i++) add_path(m, m->bond_points[i].body, some);
+        join_in_lanes(&B->M, some, not_(none_of()));
+    }
+    find_orders(&B->M);
+}
+
 /// H of all that is smooth, without curvature in the lanes `dropped`; and what is joined to what.
 KERNEL void matrix_of_step(const lane_model *m, solve *W, mask dropped)
 {
@@ -274,6 +302,7 @@ KERNEL void matrix_of_step(const lane_model *m, solve *W, mask dropped)
     }
     for (int k = 0; k < m->nbond; k++) reach_bond(m, M, k, true), row_joins(m, M);
     matrix_begin(m, M);
+    if (by_world(m)) find_orders_of_step(m, W);
     for (int i = 0; i < m->nbody; i++) B->P[i] = inertia_zero();
     bend_of_touches(m, W, dropped);
     for (int k = 0; k < m->nbond; k++) {
@@ -348,6 +377,26 @@ KERNEL void rates_of_touches(const lane_model *m, between_work *B)
     }
 }
 
+/// Elements begin the inner problem at the iterate, in the lanes `where`.
+FN void start_touches(const lane_model *m, between_work *B, mask where)
+{
+    for (int k = 0; k < B->touches; k++) {
+        pair_touch *const t = &B->touch[k];
+        t->gap = sel(where, t->at.gap, t->gap), t->bent = sel3(where, t->s, t->bent);
+        t->pull = sel3(where, first_pull(&t->rub, cap_of_pair(m, &m->touch_pairs[t->pair], t)), t->pull);
+    }
+}
+
+/// The whole inner step is known.
+FN void pull_touches(const lane_model *m, between_work *B)
+{
+    for (int k = 0; k < B->touches; k++) {
+        pair_touch *const t = &B->touch[k];
+        const touch_pair *const p = &m->touch_pairs[t->pair];
+        if (any_of(gt(t->lag, rset(0)))) t->pull = next_pull(t->pull, t->bent, t->bent_rate, pair_slide(m, p), cap_of_pair(m, p, t));
+    }
+}
+
 /// The gradient of the inner problem at its step: g, in the order of the matrix, 0 at equations; with the forces of equations in
 /// B->fresh.
 KERNEL void inner_gradient(const lane_model *m, solve *W)
@@ -371,7 +420,7 @@ KERNEL void inner_gradient(const lane_model *m, solve *W)
         const vec3 push = scale(t->at.n, t->normal.force - t->press);
         wrench wa = force_at(t->at.ra, push), wb = force_at(t->at.rb, opposite(push));
         if (rubs) {
-            t->slides = rub_of_pair(m, p, t, t->bent);
+            t->slides = slip_with(rub_of_pair(m, p, t, t->bent), t->pull, pair_slide(m, p));
             const vec3 rub = sub(t->slides.g, t->rub.g);
             wa = wrench_add(wa, force_at(t->arm_a, rub)), wb = wrench_add(wb, force_at(t->arm_b, opposite(rub)));
         }
@@ -541,11 +590,8 @@ KERNEL mask between_direction(const lane_model *m, solve *W, mask need, mask *dr
     *dropped = none_of();
     matrix_of_step(m, W, *dropped);
     for (int c = 0; c < n; c++) B->d[c] = B->Hd[c] = o;
-    for (int k = 0; k < B->touches; k++) {
-        pair_touch *const t = &B->touch[k];
-        t->gap = t->at.gap, t->bent = t->s;
-        switches = either(switches, either(gt(t->weight, o), gt(t->lag, o)));
-    }
+    start_touches(m, B, not_(none_of()));
+    for (int k = 0; k < B->touches; k++) switches = either(switches, either(gt(B->touch[k].weight, o), gt(B->touch[k].lag, o)));
     for (int e = 0; e < m->nrow; e++) B->fresh[e] = B->force[e], B->row[e].along = o;
     for (int it = 0; it < INNER_STEPS && any_of(busy); it++) {
         inner_gradient(m, W);
@@ -557,18 +603,14 @@ KERNEL mask between_direction(const lane_model *m, solve *W, mask need, mask *dr
         busy = both(busy, either(not_(begun), gt(now, most)));
         if (!any_of(busy)) break;
         inner_matrix(m, W);
-        const mask good = matrix_factor(m, M, one / (m->mass * W->in.k2), true), bad = both(busy, not_(good));
+        const mask good = matrix_factor(m, M, one / (m->mass * W->in.k2), true, busy), bad = both(busy, not_(good));
         if (any_of(bad)) {
             need = both(need, not_(both(bad, *dropped))), busy = both(busy, need);
             const mask again = both(busy, bad);
             *dropped = either(*dropped, again), begun = both(begun, not_(again));
             matrix_of_step(m, W, *dropped);
             for (int c = 0; c < n; c++) B->d[c] = sel(again, o, B->d[c]), B->Hd[c] = sel(again, o, B->Hd[c]);
-            for (int k = 0; k < B->touches; k++) {
-                pair_touch *const t = &B->touch[k];
-                t->gap = sel(again, t->at.gap, t->gap), t->bent = sel3(again, t->s, t->bent);
-            }
-            start_fixed(B, again);
+            start_touches(m, B, again), start_fixed(B, again);
             for (int e = 0; e < m->nrow; e++)
                 B->fresh[e] = sel(again, B->force[e], B->fresh[e]), B->row[e].along = sel(again, o, B->row[e].along);
             it--;  // what others do is no business of a lane
@@ -611,6 +653,7 @@ KERNEL mask between_direction(const lane_model *m, solve *W, mask need, mask *dr
                 down = fmadd(fmadd(penalty, left, more), r->rate, down), curvature = fmadd(penalty * r->rate, r->rate, curvature);
             }
         }
+        pull_touches(m, B), pull_fixed(B);
         real x = one;
         if (any_of(both(busy, switches))) x = sel(switches, share_of_step(m, W, down, curvature, both(busy, switches)), one);
         x = sel(busy, x, o);

@@ -27,7 +27,7 @@ typedef struct {
     friction_law rub;
     // in the inner problem: gap and bend, and their rates along its step
     real gap, gap_rate, press, stiffness;
-    vec3 bent, bent_rate;
+    vec3 bent, bent_rate, pull;  // pull: slip_newton.h
     friction_law slides;
 } pair_touch;
 
@@ -41,7 +41,7 @@ typedef struct {
     vec3 begun;
     real grip, cap;
     real gap, gap_rate, press, stiffness;  // at the inner step
-    vec3 bent, bent_rate;
+    vec3 bent, bent_rate, pull;
     friction_law slides;
 } fixed_touch;
 

@@ -18,6 +18,7 @@
 #include "integrators/between_work.h"
 #include "integrators/collocation.h"
 #include "integrators/joint_matrix.h"
+#include "integrators/slip_newton.h"
 
 /// Inner steps begin at the iterate, in the lanes `where`.
 FN void start_fixed(between_work *B, mask where)
@@ -25,6 +26,7 @@ FN void start_fixed(between_work *B, mask where)
     for (int k = 0; k < B->fixeds; k++) {
         fixed_touch *const t = &B->fixed[k];
         t->gap = sel(where, t->at.gap, t->gap), t->bent = sel3(where, t->begun, t->bent);
+        t->pull = sel3(where, first_pull(&t->rub, t->cap), t->pull);
     }
 }
 
@@ -70,6 +72,15 @@ KERNEL void rates_of_fixed(const lane_model *m, between_work *B)
     }
 }
 
+/// The whole inner step is known.
+FN void pull_fixed(between_work *B)
+{
+    for (int k = 0; k < B->fixeds; k++) {
+        fixed_touch *const t = &B->fixed[k];
+        t->pull = next_pull(t->pull, t->bent, t->bent_rate, t->grip, t->cap);
+    }
+}
+
 FN void move_fixed(between_work *B, real x)
 {
     for (int k = 0; k < B->fixeds; k++) {
@@ -107,7 +118,7 @@ KERNEL void add_fixed_gradient(const lane_model *m, solve *W)
         fixed_touch *const t = &B->fixed[k];
         wrench *const w = &B->w[m->loads[t->load].body];
         const normal_law N = press_of_fixed(m, W, t, t->gap);
-        t->press = N.force, t->stiffness = N.stiffness, t->slides = rub_of_fixed(t, t->bent);
+        t->press = N.force, t->stiffness = N.stiffness, t->slides = slip_with(rub_of_fixed(t, t->bent), t->pull, t->grip);
         const real push = fnmadd(t->normal.stiffness, t->gap - t->at.gap, t->normal.force - t->press);
         const vec3 rub = sub(sub(t->slides.g, t->rub.g), linear_rub(t, sub(t->bent, t->begun)));
         *w = wrench_add(*w, wrench_add(force_at(t->at.arm, scale(t->at.n, push)), rub_wrench(m, t, rub)));
@@ -122,7 +133,7 @@ KERNEL void load_fixed(const lane_model *m, solve *W)
     for (int k = 0; k < B->fixeds; k++) {
         const fixed_touch *const t = &B->fixed[k];
         const friction_law *const F = &t->slides, *const G = &t->rub;
-        const mask turned = both(gt(t->cap, o), not_(both(gt(F->k1, o), gt(G->k1, o))));
+        const mask turned = both(gt(t->cap, o), either(lt(F->k1, t->grip), lt(G->k1, t->grip)));
         const wrench row[5] = {force_at(t->at.arm, t->at.n), rub_wrench(m, t, F->t1), rub_wrench(m, t, F->t2),
                                rub_wrench(m, t, G->t1), rub_wrench(m, t, G->t2)};
         const real more[5] = {t->stiffness - t->normal.stiffness, F->k1, F->k2, negate(G->k1), negate(G->k2)};

@@ -8,8 +8,8 @@
 
 #include "dynamics/lane_model.h"
 #include "integrators/joint_matrix.h"
-
-FN bool is_zero(real x) { return !any_of(either(lt(x, rset(0)), gt(x, rset(0)))); }  // in all lanes
+#include "integrators/row_numbers.h"
+#include "integrators/world_matrix.h"
 
 enum { ROWS_TOGETHER = 3 };
 /// Rows of L, from row `first` on downwards, whose columns before `start` are eliminated together: as one after the other, but
@@ -67,9 +67,11 @@ FN int first_alike(const lane_model *m, const joint_matrix *M, int node)
 }
 
 /// L becomes L and D of what is there; least: how much an equation yields that no joint feels, over 1e-9. minimum: pivots are to
-/// be those of one: positive, negative of equations; else of either sign. Returns the lanes in which they are.
-KERNEL mask matrix_factor(const lane_model *m, joint_matrix *M, real least, bool minimum)
+/// be those of one: positive, negative of equations; else of either sign. Returns the lanes in which they are; others than `where`
+/// may not have been looked at.
+KERNEL mask matrix_factor(const lane_model *m, joint_matrix *M, real least, bool minimum, mask where)
 {
+    if (by_world(m)) return factor_worlds(m, M, minimum, where);
     const real one = rset(1), zero = rset(0);
     mask good = not_(none_of());
     for (int first, node = matrix_nodes(m) - 1; node >= 0; node = first - 1) {
@@ -116,10 +118,14 @@ KERNEL mask matrix_factor(const lane_model *m, joint_matrix *M, real least, bool
     return good;
 }
 
-/// x [size]: the solution for what is in x.
+/// x [size]: the solution for what is in x, in the lanes that have been factored.
 KERNEL void matrix_solve(const lane_model *m, joint_matrix *M, real *x)
 {
     int n;
+    if (by_world(m)) {
+        solve_worlds(m, M, x);
+        return;
+    }
     for (int first, node = matrix_nodes(m) - 1; node >= 0; node = first - 1) {
         first = first_alike(m, M, node);
         const column_run *const run = joined_runs(M, first, &n);

@@ -21,6 +21,8 @@
 #include "dynamics/joints.h"
 #include "dynamics/articulated.h"
 #include "dynamics/kinematics.h"
+#include "integrators/row_numbers.h"
+#include "integrators/world_order.h"
 
 /// Columns that follow each other: start to end - 1.
 typedef struct {
@@ -45,6 +47,11 @@ typedef struct {
     inertia6 *P;   // [nbody] composite blocks, or what comes on top of them
     bool *loaded;  // [nbody] where anything does
     real *x;       // [size]
+    // of models whose worlds have orders of their own (world_matrix.h)
+    world_order *order;  // [LANES]
+    real *F;             // [panel_numbers()] factors
+    bool alike;          // lanes have one order, the first
+    mask factored;       // lanes whose factors there are
 } joint_matrix;
 
 enum { RUNS_APART = 3 };  // runs so many columns apart are one
@@ -53,6 +60,8 @@ FN int matrix_size(const lane_model *m) { return m->nrow + m->nv; }
 FN int matrix_nodes(const lane_model *m) { return m->nmatrix_node; }
 FN int matrix_words(const lane_model *m) { return (matrix_nodes(m) + 63) / 64; }
 FN size_t matrix_numbers(const lane_model *m) { return (size_t)matrix_size(m) * ((size_t)matrix_size(m) + 1) / 2; }
+/// Worlds eliminate in orders of their own.
+FN bool by_world(const lane_model *m) { return m->nmatrix_group > 0; }
 
 /// Row i of H or L, of which column k is [k].
 FN real *matrix_row(const joint_matrix *M, real *H, int i) { return H + M->at[i]; }
@@ -72,58 +81,6 @@ FN int node_start(const lane_model *m, int node) { return m->matrix_nodes[node].
 FN int node_end(const lane_model *m, int node) { return m->matrix_nodes[node].start + m->matrix_nodes[node].width; }
 FN int body_start(const lane_model *m, int body) { return m->body_columns[body]; }
 FN int bond_start(const lane_model *m, int bond) { return m->matrix_nodes[m->bond_nodes[bond]].start; }
-
-// ---- numbers that follow each other
-//
-// An engine of one lane does four of them at once (lane_scalar.h). Sums are made of every fourth column first, in every engine, and
-// whatever is joined to what: what other lanes have there adds zeros.
-
-FN void add_numbers(real *to, const real *of, real a, int n)  // to + a of
-{
-    int k = 0;
-#ifdef FOUR_NUMBERS
-    for (; k + 4 <= n; k += 4) four_store(to + k, four_fmadd(four_of(a), four_load(of + k), four_load(to + k)));
-#endif
-    for (; k < n; k++) to[k] = fmadd(a, of[k], to[k]);
-}
-FN void take_numbers(real *to, const real *of, real a, int n)  // to - a of
-{
-    int k = 0;
-#ifdef FOUR_NUMBERS
-    for (; k + 4 <= n; k += 4) four_store(to + k, four_fnmadd(four_of(a), four_load(of + k), four_load(to + k)));
-#endif
-    for (; k < n; k++) to[k] = fnmadd(a, of[k], to[k]);
-}
-FN void copy_numbers(real *to, const real *of, int n)
-{
-    int k = 0;
-#ifdef FOUR_NUMBERS
-    for (; k + 4 <= n; k += 4) four_store(to + k, four_load(of + k));
-#endif
-    for (; k < n; k++) to[k] = of[k];
-}
-FN void clear_numbers(real *to, int n)
-{
-    const real o = rset(0);
-    int k = 0;
-#ifdef FOUR_NUMBERS
-    for (; k + 4 <= n; k += 4) four_store(to + k, four_of(o));
-#endif
-    for (; k < n; k++) to[k] = o;
-}
-/// Adds a[k] b[k] for columns from k on to the sum of every fourth column.
-FN void dot_numbers(const real *a, const real *b, int k, int end, real s[4])
-{
-#ifdef FOUR_NUMBERS
-    for (; k < end && k % 4; k++) s[k % 4] = fmadd(a[k], b[k], s[k % 4]);
-    if (k + 4 <= end) {
-        four_numbers t = four_load(s);
-        for (; k + 4 <= end; k += 4) t = four_fmadd(four_load(a + k), four_load(b + k), t);
-        four_store(s, t);
-    }
-#endif
-    for (; k < end; k++) s[k % 4] = fmadd(a[k], b[k], s[k % 4]);
-}
 
 // ---- the tree
 
@@ -434,12 +391,12 @@ FN const column_run *joined_runs(const joint_matrix *M, int node, int *n)
 /// Where run i of a node ends before column c of it.
 FN int end_before(const column_run *run, int i, int c) { return i ? run[i].end : c; }
 
-/// All that joins is known: what nodes are joined to when those after them have been eliminated, and so where rows are, and H, of
-/// zeros.
+/// All that joins is known: what nodes are joined to when those after them have been eliminated, where that happens in rows, and so
+/// where rows are, and H, of zeros.
 KERNEL void matrix_begin(const lane_model *m, joint_matrix *M)
 {
     const int words = matrix_words(m);
-    for (int node = matrix_nodes(m) - 1; node > 0; node--) {
+    for (int node = matrix_nodes(m) - 1; node > 0 && !by_world(m); node--) {
         const uint64_t *const bits = M->pattern + (size_t)node * (size_t)words;
         int up = -1;
         for (int k = words - 1; k >= 0 && up < 0; k--)

@@ -351,10 +351,12 @@ KERNEL void begin_touches(const lane_model *m, solve *W, mask where)
 
 // ---- at the iterate
 
+FN real cap_of_pair(const lane_model *m, const touch_pair *p, const pair_touch *t) { return pair_friction(m, p) * t->lag; }
+
 /// The friction of an element that is bent so far: without a damper, as its bristles are soft.
 FN friction_law rub_of_pair(const lane_model *m, const touch_pair *p, const pair_touch *t, vec3 bent)
 {
-    return rub_on(t->n, bent, pair_slide(m, p), pair_friction(m, p) * t->lag);
+    return rub_on(t->n, bent, pair_slide(m, p), cap_of_pair(m, p, t));
 }
 
 /// The normal force of an element at a gap, by how much it counts.

@@ -354,7 +354,7 @@ START_TEST(matrix_is_the_sweep_s)
             for (int c = bond_start(m, k); c < bond_start(m, k) + m->bonds[k].rows; c++) matrix_row(M, M->L, c)[c] = -1;
         double *x = calloc((size_t)matrix_size(m) + 1, sizeof *x), *d = calloc((size_t)m->nv + 1, sizeof *d), dropped = 0,
                worst = 0, most = 0;
-        const bool good = matrix_factor(m, M, 0, true);
+        const bool good = matrix_factor(m, M, 0, true, true);
         sweep_inward(m, W, &f.W.po.one.sweep, true, &dropped, d);
         ck_assert_msg(good == (dropped == 0), "seed %llu: positive %d, the sweep dropped %g", (unsigned long long)seed, good,
                       dropped);
@@ -412,7 +412,7 @@ START_TEST(solutions_are_lapack_s)
         for (int i = 0; i < n; i++)
             for (int j = 0; j <= i; j++) A[i * n + j] = A[j * n + i] = entry_of(&B->M, i, j);
         for (int i = 0; i < n; i++) x[i] = rng_uniform(&r, -1, 1);
-        const bool good = matrix_factor(m, &B->M, 0, true);
+        const bool good = matrix_factor(m, &B->M, 0, true, true);
         memcpy(y, x, (size_t)n * sizeof *y);
         matrix_solve(m, &B->M, y);
         if (good) {

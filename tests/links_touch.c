@@ -78,6 +78,24 @@ static const char *net(void)
     return text;
 }
 
+/// Balls of 0.1 and 2 kg that fall on each other between walls: worlds eliminate in orders of their own, as in each others lie on others.
+/// tall: boxes on top of each other, where they have one.
+static const char *pile(bool tall)
+{
+    enum { COUNT = 11 };
+    static char text[8000];
+    int n = snprintf(text, sizeof text,
+                     "catena: 1\ncontact: {between: all, friction: 0.6, depth: 0.001}\nground: true\n"
+                     "obstacles: [{type: box, center: [0.2, 0, 0.2], size: [0.1, 0.4, 0.4]}, "
+                     "{type: box, center: [-0.2, 0, 0.2], size: [0.1, 0.4, 0.4]}]\nlinks:\n");
+    for (int k = 0; k < COUNT; k++)
+        n += snprintf(text + n, sizeof text - (size_t)n,
+                      "  - {name: k%d, position: [%g, %g, %g], joint: free, mass: %g, shapes: [%s]}\n", k,
+                      tall ? 0 : 0.055 * (k % 2 ? 1 : -1), tall ? 0 : 0.02 * (k % 3 - 1), tall ? 0.05 + 0.1 * k : 0.06 + 0.06 * k,
+                      k % 2 ? 0.1 : 2, tall ? "{type: box, size: [0.1, 0.1, 0.1]}" : "{type: sphere, radius: 0.05}");
+    return text;
+}
+
 /// Where world w begins: a little elsewhere.
 static void start_of(const ctn_model *m, int w, double *q, double *v)
 {
@@ -148,6 +166,7 @@ START_TEST(same_bits_everywhere)
     check_bits(heap, CTN_COLLOCATION, 0.01), check_bits(heap, CTN_ALPHA, 0.01);
     check_bits(tower, CTN_COLLOCATION, 1. / 60), check_bits(tower, CTN_COLLOCATION, 1. / 30);
     check_bits(net(), CTN_COLLOCATION, 1. / 60);
+    check_bits(pile(false), CTN_COLLOCATION, 1. / 60), check_bits(pile(true), CTN_COLLOCATION, 1. / 60);
 }
 END_TEST
 

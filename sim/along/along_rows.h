@@ -355,6 +355,7 @@ FN void load_rows(lane_rows *B, double dt, bool steps)
     m->nsurface = 0, m->surfaces = NULL;
     m->touch_shapes = NULL, m->touch_pairs = NULL, m->bonds = NULL, m->bond_joints = NULL, m->bond_points = NULL;
     m->matrix_nodes = NULL, m->body_nodes = m->body_columns = m->bond_nodes = NULL;
+    m->matrix_groups = NULL, m->body_groups = NULL;
     m->ntouch_shape = m->npair = m->nbond = m->nslot = m->nrow = 0;
     m->frames = &plain_frame, m->dof_adr = NULL, m->in_order = true, m->passive = from->passive, m->slides = from->slides;
     m->rubs = from->rubs, m->turns = from->turns, m->spins = from->spins, m->skew = from->skew,

@@ -98,6 +98,7 @@ static along_plan *put_plan(parcel *p, along_there *d, const along_plan *plan, c
     m.nsurface = 0, m.surfaces = NULL, m.surface_names = NULL, m.surface_numbers = NULL;
     m.touch_shapes = NULL, m.touch_pairs = NULL, m.bonds = NULL, m.bond_joints = NULL, m.bond_points = NULL;
     m.matrix_nodes = NULL, m.body_nodes = m.body_columns = m.bond_nodes = NULL;
+    m.matrix_groups = NULL, m.body_groups = NULL;
     m.links = NULL, m.dof_adr = NULL, m.q0 = m.v0 = NULL, m.name = m.names = NULL;
     m.frames = PUT(p, m.frames, m.nlink), m.loads = d->loads = PUT(p, m.loads, m.nload);
     m.motors = PUT(p, m.motors, m.nmotor), m.bodies = PUT(p, m.bodies, m.nbody), to.model = d->model = PUT(p, &m, 1);

@@ -220,6 +220,24 @@ KERNEL turning_frames layout_frames(const lane_model *m, arena *a)
     return T;
 }
 
+/// Of worlds that eliminate in orders of their own.
+KERNEL void layout_orders(const lane_model *m, arena *a, joint_matrix *M)
+{
+    if (!by_world(m)) return;
+    const size_t groups = (size_t)m->nmatrix_group, words = (size_t)group_words(m);
+    world_order o = {.group = m->matrix_groups, .groups = m->nmatrix_group, .words = group_words(m)};
+    o.graph = TAKE(a, groups * words, uint64_t);
+    o.degree = TAKE(a, groups, int), o.place = TAKE(a, groups, int), o.run = TAKE(a, groups, panel_run);
+    M->order = TAKE(a, LANES, world_order);
+    for (int l = 0; l < LANES; l++) {
+        o.joined = TAKE(a, groups * words, uint64_t), o.seen = TAKE(a, groups * words, uint64_t);
+        o.panel = TAKE(a, groups, row_panel), o.number = TAKE(a, groups, int);
+        o.later = TAKE(a, groups * (groups - 1) / 2, panel_entry), o.earlier = TAKE(a, groups * (groups - 1) / 2, panel_source);
+        if (a->base) M->order[l] = o;
+    }
+    M->F = TAKE(a, panel_numbers(m), real);
+}
+
 /// Of what acts between bodies; else nothing.
 KERNEL between_work layout_between(const lane_model *m, arena *a)
 {
@@ -255,6 +273,7 @@ KERNEL between_work layout_between(const lane_model *m, arena *a)
     B.M.run = TAKE(a, nodes + 1, column_run);
     B.M.joined = TAKE(a, nodes * (nodes + 1) / 2, column_run);
     B.M.first = TAKE(a, nodes + 1, size_t);
+    layout_orders(m, a, &B.M);
     return B;
 }
 

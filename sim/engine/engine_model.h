@@ -47,6 +47,7 @@ KERNEL void model_load(const ctn_model *const *m, const double *dt, lane_model *
     to->nslot = first->nslot, to->nrow = first->nrow, to->nmatrix_node = first->nmatrix_node;
     to->matrix_nodes = first->matrix_nodes, to->body_nodes = first->body_nodes;
     to->body_columns = first->body_columns, to->bond_nodes = first->bond_nodes;
+    to->matrix_groups = first->matrix_groups, to->body_groups = first->body_groups, to->nmatrix_group = first->nmatrix_group;
     to->frames = first->frames, to->dof_adr = first->dof_adr, to->in_order = first->in_order, to->passive = first->passive;
     to->slides = first->slides, to->rubs = first->rubs, to->turns = first->turns, to->spins = first->spins, to->skew = first->skew, to->adds = first->adds, to->fast = first->fast, to->published = first->published, to->stream = first->stream;
     model_step_size(to, dt);

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define READY 0.1      // of the length of a row: how much of it is to be new
+#define MANY_TREES 6
 #define MOST_WORK 3e8  // operations; bonds that are looked at later come last
 
 typedef struct {
@@ -136,6 +137,50 @@ static void number_nodes(const ordering *o, ctn_model *m)
     for (int i = 0; i < m->nbody; i++) m->body_columns[i] = m->matrix_nodes[m->body_nodes[i]].start;
 }
 
+/// Whether something acts on body i that does not act on all that hang on it.
+static bool is_end(const ctn_model *m, int i)
+{
+    for (int k = 0; k < m->ntouch_shape; k++)
+        if (m->touch_shapes[k].body == i) return true;
+    for (int k = 0; k < m->nbond_joint; k++)
+        if (m->bond_joints[k].body == i) return true;
+    for (int k = 0; k < m->nbond_point; k++)
+        if (m->bond_points[k].body == i) return true;
+    return false;
+}
+
+/// Whether body i has the columns after those of its parent, which nothing else hangs on.
+static bool follows_alone(const ctn_model *m, int i)
+{
+    const ctn_body *const b = &m->bodies[i];
+    if ((b->flags & BODY_ROOT) || m->body_columns[i] != m->body_columns[b->parent] + m->bodies[b->parent].nv) return false;
+    for (int k = 0; k < m->nbody; k++)
+        if (k != i && !(m->bodies[k].flags & BODY_ROOT) && m->bodies[k].parent == b->parent) return false;
+    return !is_end(m, b->parent);
+}
+
+/// Groups of columns for worlds that eliminate in orders of their own: where many trees may touch each other, in pairs that nobody
+/// knows beforehand. Equations have their place in the order of all worlds. False without memory.
+static bool group_columns(ctn_model *m)
+{
+    int trees = 0;
+    for (int i = 0; i < m->nbody; i++) trees += (m->bodies[i].flags & BODY_ROOT) != 0;
+    if (m->nrow || trees < MANY_TREES) return true;
+    m->matrix_groups = calloc((size_t)m->nbody, sizeof *m->matrix_groups);
+    m->body_groups = calloc((size_t)m->nbody, sizeof *m->body_groups);
+    if (!m->matrix_groups || !m->body_groups) return false;
+    for (int i = 0; i < m->nbody; i++) {
+        const int nv = m->bodies[i].nv;
+        if (follows_alone(m, i) && m->matrix_groups[m->body_groups[m->bodies[i].parent]].width + nv <= MATRIX_GROUP) {
+            m->matrix_groups[m->body_groups[m->bodies[i].parent]].width += nv, m->body_groups[i] = m->body_groups[m->bodies[i].parent];
+            continue;
+        }
+        m->body_groups[i] = m->nmatrix_group;
+        m->matrix_groups[m->nmatrix_group++] = (matrix_group){m->body_columns[i], nv};
+    }
+    return true;
+}
+
 bool order_matrix(ctn_model *m, const double *rows)
 {
     const size_t numbers = (size_t)m->nrow * (size_t)m->nv, bodies = (size_t)m->nbody, bonds = (size_t)m->nbond;
@@ -150,7 +195,7 @@ bool order_matrix(ctn_model *m, const double *rows)
         ok = o.rows;
         if (ok) o.basis = o.rows + numbers, o.length = o.basis + numbers, scale_rows(&o, rows), find_places(&o);
     }
-    if (ok) number_nodes(&o, m);
+    if (ok) number_nodes(&o, m), ok = group_columns(m);
     free(o.after), free(o.rows);
     return ok;
 }

@@ -18,6 +18,7 @@ void ctn_model_free(ctn_model *m)
     free(m->touch_numbers), free(m->touch_shapes), free(m->touch_pairs), free(m->bonds), free(m->bond_joints),
         free(m->bond_points);
     free(m->matrix_nodes), free(m->body_nodes), free(m->body_columns), free(m->bond_nodes);
+    free(m->matrix_groups), free(m->body_groups);
     free(m->by_name), free(m->bodies), free(m->loads), free(m->motors), free(m->signals), free(m->signal_numbers),
         free(m->frames), free(m->links), free(m->dof_adr), free(m->q0), free(m->v0), free(m->name), free(m->names);
     free(m);
