@@ -40,13 +40,19 @@ PLAIN_FN int faces_of_core(const touch_shape *s)
     return s->kind == CORE_BOX ? 6 : s->kind == CORE_CYLINDER ? 2 : s->kind == CORE_HULL ? s->faces : 0;
 }
 
-/// What it has that is round and lies on faces (contact/pair_rounds.h): both rims, or all of an ellipsoid.
-PLAIN_FN int rounds_of_core(const touch_shape *s) { return s->kind == CORE_CYLINDER ? 2 : s->kind == CORE_ELLIPSOID; }
+/// What it has that is round and lies on faces (contact/pair_rounds.h): both rims.
+PLAIN_FN int rounds_of_core(const touch_shape *s) { return s->kind == CORE_CYLINDER ? 2 : 0; }
+
+/// An ellipsoid touches anything at one place (contact/sliding_ball.h).
+PLAIN_FN bool touch_once(const touch_shape *a, const touch_shape *b)
+{
+    return b->kind <= CORE_SEGMENT || a->kind == CORE_ELLIPSOID || b->kind == CORE_ELLIPSOID;
+}
 
 /// The kind of a's core is not after that of b's.
 PLAIN_FN int elements_of(const touch_shape *a, const touch_shape *b)
 {
-    if (b->kind <= CORE_SEGMENT) return 1;
+    if (touch_once(a, b)) return 1;
     return points_of_core(a) + (a->kind == CORE_POINT ? 0 : points_of_core(b)) + lines_of_core(a) * lines_of_core(b) +
            rounds_of_core(a) * faces_of_core(b) + rounds_of_core(b) * faces_of_core(a);
 }

@@ -6,6 +6,7 @@
 ///     a               b                 elements
 ///     point, segment  point, segment    the nearest points of the cores
 ///     point           any other         the point at the core of b
+///     any             ellipsoid         of the balls that it is made of, the nearest (contact/sliding_ball.h)
 ///     any             any other         points of a at the core of b, points of b at the core of a, lines of a at lines of b, rounds
 ///                                       of a on faces of b, rounds of b on faces of a
 ///
@@ -26,6 +27,7 @@
 #define CATENA_PAIR_GAP_H
 
 #include "contact/pair_weight.h"
+#include "contact/sliding_ball.h"
 #include "dynamics/articulated.h"
 #include "forces/body_loads.h"
 
@@ -80,14 +82,26 @@ FN pair_gap gap_of_round(const touch_shape *a, const touch_shape *b, int k, int 
     return g;
 }
 
+FN pair_gap gap_of_ball(const touch_shape *a, const touch_shape *b, const pair_pose *P)
+{
+    const sliding_ball p = ball_at_core(a, b, P);
+    pair_gap g;
+    g.n = p.n, g.ra = sub_scaled(p.arm, p.n, p.ball), g.rb = sub_scaled(add(p.arm, P->ab), p.n, p.d);
+    g.gap = p.d - p.ball - rset(a->radius + b->radius);
+    return g;
+}
+
 KERNEL pair_gap gap_at(const touch_shape *a, const touch_shape *b, int element, const pair_pose *P, const vec3 *toward)
 {
     const pair_element e = element_at(a, b, element);
     if (e.kind == ELEMENT_POINT_OF_A) return gap_of_point(a, b, e.a, P);
+    if (e.kind == ELEMENT_BALL_OF_A) return gap_of_ball(a, b, P);
     pair_gap g;
-    if (e.kind == ELEMENT_POINT_OF_B || e.kind == ELEMENT_ROUND_OF_B) {
+    if (e.kind == ELEMENT_POINT_OF_B || e.kind == ELEMENT_ROUND_OF_B || e.kind == ELEMENT_BALL_OF_B) {
         const pair_pose Q = swapped_pose(P);
-        const pair_gap s = e.kind == ELEMENT_POINT_OF_B ? gap_of_point(b, a, e.b, &Q) : gap_of_round(b, a, e.b, e.a, &Q);
+        const pair_gap s = e.kind == ELEMENT_POINT_OF_B   ? gap_of_point(b, a, e.b, &Q)
+                           : e.kind == ELEMENT_ROUND_OF_B ? gap_of_round(b, a, e.b, e.a, &Q)
+                                                          : gap_of_ball(b, a, &Q);
         g.gap = s.gap, g.n = opposite(s.n), g.ra = s.rb, g.rb = s.ra;
         return g;
     }
@@ -108,15 +122,6 @@ FN mat3 dyad(vec3 a, vec3 b)
     mat3 D;
     D.x = scale(a, b.x), D.y = scale(a, b.y), D.z = scale(a, b.z);
     return D;
-}
-
-/// S - x y' - y x'
-FN sym3 sym_less_pair(sym3 S, vec3 x, vec3 y)
-{
-    const vec3 two = scale(x, rset(2));
-    S.xx = fnmadd(two.x, y.x, S.xx), S.yy = fnmadd(two.y, y.y, S.yy), S.zz = fnmadd(two.z, y.z, S.zz);
-    S.xy = S.xy - fmadd(x.x, y.y, x.y * y.x), S.xz = S.xz - fmadd(x.x, y.z, x.z * y.x), S.yz = S.yz - fmadd(x.y, y.z, x.z * y.y);
-    return S;
 }
 
 /// Where it is 0 in all lanes.
@@ -178,6 +183,26 @@ FN pair_bend bend_of_round(const touch_shape *a, const touch_shape *b, int k, in
     return s;
 }
 
+/// -r r' of the row r by which the gradient of the gap changes as the point with the arm slides by w on a.
+FN void bend_less_slide(pair_bend *s, vec3 arm, vec3 n, sym3 H, vec3 w, const pair_pose *P)
+{
+    const real less = rset(-1);
+    const vec3 f = smul(H, w), turn = cross(w, n), of_a = cross_add(turn, arm, f), of_b = cross_add(turn, add(arm, P->ab), f);
+    sym_add_dyad(&s->aa.A, of_a, less), sym_add_dyad(&s->aa.D, f, less);
+    sym_add_dyad(&s->bb.A, of_b, less), sym_add_dyad(&s->bb.D, f, less);
+    s->aa.B = mat3_add_scaled(s->aa.B, dyad(of_a, f), less), s->bb.B = mat3_add_scaled(s->bb.B, dyad(of_b, f), less);
+    s->ww = mat3_add(s->ww, dyad(of_a, of_b)), s->wv = mat3_add(s->wv, dyad(of_a, f));
+    s->vw = mat3_add(s->vw, dyad(f, of_b)), s->vv = mat3_add(s->vv, dyad(f, f));
+}
+
+FN pair_bend bend_of_ball(const touch_shape *a, const touch_shape *b, const pair_pose *P)
+{
+    const sliding_ball p = ball_at_core(a, b, P);
+    pair_bend s = point_bend(p.arm, p.n, p.H, P);
+    for (int k = 0; k < 2; k++) bend_less_slide(&s, p.arm, p.n, p.H, p.slide[k], P);
+    return s;
+}
+
 FN pair_bend swapped_bend(pair_bend s)
 {
     pair_bend b;
@@ -219,9 +244,12 @@ KERNEL pair_bend pair_bend_at(const touch_shape *a, const touch_shape *b, int el
     const mask always = not_(none_of());
     if (e.kind == ELEMENT_POINT_OF_A) return bend_of_point(a, b, e.a, P);
     if (e.kind == ELEMENT_ROUND_OF_A) return bend_of_round(a, b, e.a, e.b, P);
-    if (e.kind == ELEMENT_POINT_OF_B || e.kind == ELEMENT_ROUND_OF_B) {
+    if (e.kind == ELEMENT_BALL_OF_A) return bend_of_ball(a, b, P);
+    if (e.kind == ELEMENT_POINT_OF_B || e.kind == ELEMENT_ROUND_OF_B || e.kind == ELEMENT_BALL_OF_B) {
         const pair_pose Q = swapped_pose(P);
-        return swapped_bend(e.kind == ELEMENT_POINT_OF_B ? bend_of_point(b, a, e.b, &Q) : bend_of_round(b, a, e.b, e.a, &Q));
+        return swapped_bend(e.kind == ELEMENT_POINT_OF_B   ? bend_of_point(b, a, e.b, &Q)
+                            : e.kind == ELEMENT_ROUND_OF_B ? bend_of_round(b, a, e.b, e.a, &Q)
+                                                           : bend_of_ball(b, a, &Q));
     }
     if (e.kind == ELEMENT_LINES) {
         const two_lines t = lines_at(a, b, e, P, toward);

@@ -36,7 +36,9 @@ typedef enum {
     ELEMENT_POINT_OF_B,
     ELEMENT_LINES,
     ELEMENT_ROUND_OF_A,
-    ELEMENT_ROUND_OF_B
+    ELEMENT_ROUND_OF_B,
+    ELEMENT_BALL_OF_A,
+    ELEMENT_BALL_OF_B
 } element_kind;
 
 /// Which point, line, round or face of each core.
@@ -53,6 +55,8 @@ typedef struct {
 FN element_counts counts_of(const touch_shape *a, const touch_shape *b)
 {
     element_counts c;
+    c.of_b = c.lines = c.on_b = c.on_a = 1;
+    if (touch_once(a, b)) return c;
     c.of_b = points_of_core(a), c.lines = c.of_b + (a->kind == CORE_POINT ? 0 : points_of_core(b));
     c.on_b = c.lines + lines_of_core(a) * lines_of_core(b), c.on_a = c.on_b + rounds_of_core(a) * faces_of_core(b);
     return c;
@@ -63,7 +67,11 @@ FN pair_element element_at(const touch_shape *a, const touch_shape *b, int eleme
     const element_counts c = counts_of(a, b);
     pair_element e;
     e.kind = ELEMENT_AXES, e.a = e.b = 0;
-    if (b->kind <= CORE_SEGMENT) return e;
+    if (touch_once(a, b)) {
+        if (a->kind == CORE_ELLIPSOID) e.kind = ELEMENT_BALL_OF_A;
+        else if (b->kind == CORE_ELLIPSOID) e.kind = a->kind == CORE_POINT ? ELEMENT_POINT_OF_A : ELEMENT_BALL_OF_B;
+        return e;
+    }
     if (element < c.of_b) {
         e.kind = ELEMENT_POINT_OF_A, e.a = element;
     } else if (element < c.lines) {

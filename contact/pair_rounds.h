@@ -1,9 +1,7 @@
-/// A round of one shape on a flat face of another: a rim of a cylinder, or an ellipsoid, which touch where they are the
-/// farthest down.
+/// A rim of a cylinder on a flat face of another shape, which it touches where it is the farthest down.
 ///
-/// Around the middle c it is what n'x <= (n'Mn)^(1/2) has for every unit vector n, with M = A diag(m) A' in the axes A of its
-/// core: m = (r^2, r^2, 0) of a rim, the squares of the radii of an ellipsoid. Of a face with the outward normal n the lowest
-/// point is
+/// Around the middle c it is what n'x <= (n'Mn)^(1/2) has for every unit vector n, with M = A diag(r^2, r^2, 0) A' in the axes A
+/// of its core. Of a face with the outward normal n the lowest point is
 ///
 ///     X = c - Mn/s,    s = (n'Mn)^(1/2),    d = n.(X - face)
 ///
@@ -23,14 +21,14 @@ typedef struct {
 FN vec3 round_squares(const touch_shape *a)
 {
     const double *const r = a->half;
-    return vec(rset(r[0] * r[0]), rset(r[1] * r[1]), rset(a->kind == CORE_CYLINDER ? 0 : r[2] * r[2]));
+    return vec(rset(r[0] * r[0]), rset(r[1] * r[1]), rset(0));
 }
 
 /// Round k of a at a face of b.
 FN round_at round_at_face(const touch_shape *a, const touch_shape *b, int k, int face, const pair_pose *P)
 {
     const real o = rset(0), one = rset(1);
-    const vec3 m = round_squares(a), middle = vec(o, o, rset(a->kind == CORE_CYLINDER ? side(k) * a->half[2] : 0));
+    const vec3 m = round_squares(a), middle = vec(o, o, rset(side(k) * a->half[2]));
     double at;
     round_at r;
     r.n = mul(P->B, face_of_core(b, face, &at));

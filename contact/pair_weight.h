@@ -226,15 +226,15 @@ FN real weight_of_lines(const core_line *a, const core_line *b, const two_lines 
     return crossing * least * upper_of(within, off);
 }
 
-/// A round counts on a face that is no deeper either, inside its sides, smooth in 1 % of it, unless it lies flat on it, a rim,
-/// which then is on all of its points: smooth in sin^2/1e-4, as of lines.
+/// A rim counts on a face that is no deeper either, inside its sides, smooth in 1 % of it, unless it lies flat on it, as then it is
+/// on all of its points: smooth in sin^2/1e-4, as of lines.
 FN real weight_of_round(const touch_shape *a, const touch_shape *b, const round_at *r, int face, const pair_pose *P, real apart,
                         double band)
 {
     const vec3 x = tmul(P->B, sub(add(r->arm, P->ab), P->b));
     const real sine2 = r->s * r->s * rset(1 / (a->half[0] * a->half[0]));
-    const real flat = a->kind == CORE_CYLINDER ? smooth_step(sine2 * rset(1e4)) : rset(1);
-    return flat * smooth_step(inside_face(b, face, x)) * smooth_step(fmadd(r->d - apart, rset(1 / band), rset(1)));
+    return smooth_step(sine2 * rset(1e4)) * smooth_step(inside_face(b, face, x)) *
+           smooth_step(fmadd(r->d - apart, rset(1 / band), rset(1)));
 }
 
 /// That of an element: 1 of points and axes.
@@ -341,6 +341,10 @@ KERNEL int near_elements(const touch_shape *a, const touch_shape *b, const pair_
     const bool parted = faces_of_core(a) + faces_of_core(b);
     if (parted) to.where = lt(s.apart, core);
     if (!any_of(to.where)) return 0;
+    if (touch_once(a, b)) {
+        note_element(&to, 0, always, one);
+        return to.count;
+    }
     const plane_view v = view_of_plane(&s, P);
     const element_counts c = counts_of(a, b);
     for (int k = 0; k < c.lines; k++) {

@@ -7,11 +7,11 @@
 ///     box         8 corners               12 edges            box
 ///     cylinder    of both rims            its axis, as wide   cylinder
 ///                                         as it is
-///     ellipsoid   balls that fill it                          ellipsoid
+///     ellipsoid                                               ellipsoid
 ///     hull        corners                 edges               hull
 ///
-/// Rims and ellipsoids are as fine as these (sim/model/solid_points.h), but on flat faces (contact/pair_rounds.h). Lengths are
-/// from the middle of the core, in its axes.
+/// Rims are as fine as these (sim/model/solid_points.h), but on flat faces (contact/pair_rounds.h). An ellipsoid is made of balls,
+/// of which the nearest one touches (contact/sliding_ball.h). Lengths are from the middle of the core, in its axes.
 #ifndef CATENA_TOUCH_CORE_H
 #define CATENA_TOUCH_CORE_H
 

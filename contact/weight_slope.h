@@ -178,8 +178,7 @@ FN wrench slope_of_round(const touch_shape *a, const touch_shape *b, int k, int 
     const round_at r = round_at_face(a, b, k, face, P);
     const vec3 x = tmul(P->B, sub(add(r.arm, P->ab), P->b)), lean = mul(P->A, r.lean), m = round_squares(a), n = tmul(P->A, r.n);
     const real per = rset(1 / (a->half[0] * a->half[0])), turned = r.s * r.s * per * rset(1e4);
-    const bool rim = a->kind == CORE_CYLINDER;
-    const real flat = rim ? smooth_step(turned) : one, in = inside_face(b, face, x), inside = smooth_step(in),
+    const real flat = smooth_step(turned), in = inside_face(b, face, x), inside = smooth_step(in),
                deeper = fmadd(r.d - apart->apart, rset(1 / band), one), least = smooth_step(deeper);
     const vec3 g = mul(P->B, inside_slope(b, face, x));
     const real inverse = one / sel(gt(r.s, rset(0)), r.s, one);
@@ -191,7 +190,6 @@ FN wrench slope_of_round(const touch_shape *a, const touch_shape *b, int k, int 
     const wrench by_d = force_at(r.arm, r.n), by_least = slope_times(add_slope(by_d, apart->slope, rset(-1)), rset(1 / band));
     wrench sum = slope_times(by_in, flat * least * step_slope(in));
     sum = add_slope(sum, by_least, flat * inside * step_slope(deeper));
-    if (!rim) return sum;
     return add_slope(sum, turn_slope_of(cross(lean, r.n)), rset(2e4) * per * step_slope(turned) * inside * least);
 }
 

@@ -118,6 +118,7 @@ FN mat3 const33(const double *c)
     R.z = vec(rset(c[2]), rset(c[5]), rset(c[8]));
     return R;
 }
+FN vec3 column_of(mat3 M, int k) { return k == 0 ? M.x : k == 1 ? M.y : M.z; }
 FN sym3 load_sym(const real *c)
 {
     sym3 S;
@@ -153,6 +154,14 @@ FN void sym_add_dyad(sym3 *S, vec3 n, real s)  // S += s n n'
     const vec3 m = scale(n, s);
     S->xx = fmadd(m.x, n.x, S->xx), S->yy = fmadd(m.y, n.y, S->yy), S->zz = fmadd(m.z, n.z, S->zz);
     S->xy = fmadd(m.x, n.y, S->xy), S->xz = fmadd(m.x, n.z, S->xz), S->yz = fmadd(m.y, n.z, S->yz);
+}
+/// S - x y' - y x'
+FN sym3 sym_less_pair(sym3 S, vec3 x, vec3 y)
+{
+    const vec3 two = scale(x, rset(2));
+    S.xx = fnmadd(two.x, y.x, S.xx), S.yy = fnmadd(two.y, y.y, S.yy), S.zz = fnmadd(two.z, y.z, S.zz);
+    S.xy = S.xy - fmadd(x.x, y.y, x.y * y.x), S.xz = S.xz - fmadd(x.x, y.z, x.z * y.x), S.yz = S.yz - fmadd(x.y, y.z, x.z * y.y);
+    return S;
 }
 /// R S R': a symmetric matrix turned into other axes
 FN sym3 turn(mat3 R, sym3 S)

@@ -26,7 +26,6 @@ FN bond_ends ends_now(const solve *W, const model_bond *o)
 }
 
 FN vec3 unit_axis(int k) { return vec(rset(k == 0), rset(k == 1), rset(k == 2)); }
-FN vec3 column_of(mat3 M, int k) { return k == 0 ? M.x : k == 1 ? M.y : M.z; }
 
 /// Adds s u.v to a row, of axes u of a and v of b.
 FN void add_axes_row(bond_row *r, vec3 u, vec3 v, real s)

@@ -97,6 +97,9 @@ enum { BOND_CASES = sizeof bond_cases / sizeof *bond_cases };
 #define PLATE(euler)                                                                                                             \
     "  - {name: plate, joint: fixed, euler: " euler ", shapes: [{type: box, size: [2, 2, 0.2], center: [0, 0, -0.1]}]}\n"
 
+#define EGG_AT(name, at, euler)                                                                                                  \
+    "  - {name: " name ", position: " at ", euler: " euler ", joint: free, density: 1000, shapes: [{type: ellipsoid, radii: "    \
+    "[0.15, 0.1, 0.08]}]}\n"
 /// Links that touch each other.
 static const bond_case pair_cases[] = {
     {"balls", TOUCH BALL_AT("a", "[0, 0, 0]") BALL_AT("b", "[0.12, 0.02, 0.145]") BALL_AT("c", "[0.02, 0.19, 0.02]"), NULL, 0.01,
@@ -130,6 +133,12 @@ static const bond_case pair_cases[] = {
      TOUCH PLATE("[3 deg, 2 deg, 0]") "  - {name: a, position: [0, 0, 0.077], euler: [0, 10 deg, 0], joint: free, density: 1000, "
                                       "shapes: [{type: ellipsoid, radii: [0.15, 0.1, 0.08]}]}\n",
      NULL, 0.01, 0.5},
+    {"eggs and a rod",
+     TOUCH EGG_AT("a", "[0, 0, 0]", "[20 deg, 0, 0]") EGG_AT("b", "[0.03, 0.02, 0.155]", "[0, 30 deg, 10 deg]")
+         ROD_AT("c", "[0.05, 0.01, -0.118]"),
+     NULL, 0.01, 0.5},
+    {"egg across the edge of a box",
+     TOUCH BOX_AT("a", "[0, 0, 0]", "[0, 0, 0]") EGG_AT("b", "[0.13, 0.03, 0.12]", "[0, 0, 30 deg]"), NULL, 0.01, 0.5},
     {"stack on the ground",
      "catena: 1\nground: true\ncontact: {between: all, depth: 0.01, friction: 0.5}\nlinks:\n" BOX_AT(
          "a", "[0, 0, 0.049]", "[0, 0, 0]") BOX_AT("b", "[0.02, 0.01, 0.147]", "[0, 0, 25 deg]"),

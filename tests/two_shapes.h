@@ -50,7 +50,7 @@ static touch_shape solid_shape(rng *r, core_kind kind)
     enum { MADE = 8, CORNERS = 14 };
     static touch_shape made[CORE_HULL + 1][MADE];
     touch_shape *const s = &made[kind][rng_below(r, MADE)];
-    if (s->numbers) return *s;
+    if (s->bound > 0) return *s;
     char reason[128];
     const double radius = rng_uniform(r, 0.01, 0.06);
     ctn_status status;

@@ -1,4 +1,4 @@
-/// Balls that stand for round cores, and the corners, edges and faces of hulls.
+/// Points on the rims of cylinders, and the corners, edges and faces of hulls.
 #include "sim/model/core_numbers.h"
 
 #include "contact/hull_numbers.h"
@@ -20,7 +20,7 @@ static void set_bound(touch_shape *to, double of_core) { to->bound = of_core * (
 
 // ---- round cores
 
-/// Puts balls in the link's frame into the core's axes.
+/// Puts points in the link's frame into the core's axes.
 static ctn_status put_balls(const rounded_point *ball, touch_shape *to)
 {
     double *const numbers = malloc((size_t)to->balls * BALL_NUMBERS * sizeof *numbers);
@@ -55,15 +55,12 @@ static ctn_status make_cylinder(const scene_shape *s, touch_shape *to)
     return put_balls(ball, to);
 }
 
-static ctn_status make_ellipsoid(const scene_shape *s, touch_shape *to)
+static void make_ellipsoid(const scene_shape *s, touch_shape *to)
 {
-    rounded_point ball[ELLIPSOID_POINTS];
     to->kind = CORE_ELLIPSOID;
     memcpy(to->at, s->center, sizeof to->at), memcpy(to->half, s->size, sizeof to->half);
     rotation_matrix(s->rotation, to->R);
-    to->balls = ellipsoid_points(s, ball);
     set_bound(to, fmax(s->size[0], fmax(s->size[1], s->size[2])));
-    return put_balls(ball, to);
 }
 
 // ---- hulls
@@ -175,7 +172,10 @@ ctn_status make_core(const scene_shape *shape, double radius, int points, touch_
     double at[MOST_MESH_POINTS][3];
     to->numbers = NULL, to->radius = radius, to->balls = to->edges = to->faces = to->groups = to->count = 0;
     if (shape->type == SHAPE_CYLINDER) return make_cylinder(shape, to);
-    if (shape->type == SHAPE_ELLIPSOID) return make_ellipsoid(shape, to);
+    if (shape->type == SHAPE_ELLIPSOID) {
+        make_ellipsoid(shape, to);
+        return CTN_OK;
+    }
     const int count = mesh_points(shape, points, ball);
     for (int i = 0; i < count; i++) memcpy(at[i], ball[i].at, sizeof at[i]);
     return make_hull_core(at, count, radius, to, reason);
