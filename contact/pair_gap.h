@@ -6,9 +6,10 @@
 ///     a               b                 elements
 ///     point, segment  point, segment    the nearest points of the cores
 ///     point           any other         the point at the core of b
-///     any             ellipsoid         of the balls that it is made of, the nearest (contact/sliding_ball.h)
-///     any             any other         points of a at the core of b, points of b at the core of a, lines of a at lines of b, rounds
-///                                       of a on faces of b, rounds of b on faces of a
+///     any             ellipsoid         the nearest of the balls that it is made of, at the core of the other
+///     any             any other         points of a at the core of b, points of b at the core of a, lines of a at lines of b
+///
+/// Points of rims and balls of ellipsoids slide (contact/sliding_point.h).
 ///
 /// *A point at a core* has the signed distance of contact/surface.h. With y where it is for the one whose core it is, the motions
 /// (w, v) of both bodies make
@@ -27,7 +28,7 @@
 #define CATENA_PAIR_GAP_H
 
 #include "contact/pair_weight.h"
-#include "contact/sliding_ball.h"
+#include "contact/sliding_point.h"
 #include "dynamics/articulated.h"
 #include "forces/body_loads.h"
 
@@ -46,45 +47,9 @@ typedef struct {
 
 // ---- gaps
 
-/// A point of a, with its arm from the origin of a's body, at the core of b.
-typedef struct {
-    vec3 arm, n;
-    real d;
-} core_point;
-
-/// Point k. H: takes the second derivative, may be NULL.
-FN core_point point_at_core(const touch_shape *a, const touch_shape *b, int k, const pair_pose *P, sym3 *H)
-{
-    core_point p;
-    p.arm = add(P->a, mul(P->A, point_of_core(a, k)));
-    const surface_point s = at_core(b, tmul(P->B, sub(add(p.arm, P->ab), P->b)), H);
-    p.n = mul(P->B, s.n), p.d = s.gap;
-    if (H) *H = turn(P->B, *H);
-    return p;
-}
-
 FN pair_gap gap_of_point(const touch_shape *a, const touch_shape *b, int k, const pair_pose *P)
 {
     const core_point p = point_at_core(a, b, k, P, NULL);
-    const double ball = ball_of_core(a, k);
-    pair_gap g;
-    g.n = p.n, g.ra = sub_scaled(p.arm, p.n, rset(ball)), g.rb = sub_scaled(add(p.arm, P->ab), p.n, p.d);
-    g.gap = p.d - rset(ball + a->radius + b->radius);
-    return g;
-}
-
-FN pair_gap gap_of_round(const touch_shape *a, const touch_shape *b, int k, int face, const pair_pose *P)
-{
-    const round_at r = round_at_face(a, b, k, face, P);
-    pair_gap g;
-    g.n = r.n, g.ra = r.arm, g.rb = sub_scaled(add(r.arm, P->ab), r.n, r.d);
-    g.gap = r.d - rset(a->radius + b->radius);
-    return g;
-}
-
-FN pair_gap gap_of_ball(const touch_shape *a, const touch_shape *b, const pair_pose *P)
-{
-    const sliding_ball p = ball_at_core(a, b, P);
     pair_gap g;
     g.n = p.n, g.ra = sub_scaled(p.arm, p.n, p.ball), g.rb = sub_scaled(add(p.arm, P->ab), p.n, p.d);
     g.gap = p.d - p.ball - rset(a->radius + b->radius);
@@ -95,17 +60,13 @@ KERNEL pair_gap gap_at(const touch_shape *a, const touch_shape *b, int element, 
 {
     const pair_element e = element_at(a, b, element);
     if (e.kind == ELEMENT_POINT_OF_A) return gap_of_point(a, b, e.a, P);
-    if (e.kind == ELEMENT_BALL_OF_A) return gap_of_ball(a, b, P);
     pair_gap g;
-    if (e.kind == ELEMENT_POINT_OF_B || e.kind == ELEMENT_ROUND_OF_B || e.kind == ELEMENT_BALL_OF_B) {
+    if (e.kind == ELEMENT_POINT_OF_B) {
         const pair_pose Q = swapped_pose(P);
-        const pair_gap s = e.kind == ELEMENT_POINT_OF_B   ? gap_of_point(b, a, e.b, &Q)
-                           : e.kind == ELEMENT_ROUND_OF_B ? gap_of_round(b, a, e.b, e.a, &Q)
-                                                          : gap_of_ball(b, a, &Q);
+        const pair_gap s = gap_of_point(b, a, e.b, &Q);
         g.gap = s.gap, g.n = opposite(s.n), g.ra = s.rb, g.rb = s.ra;
         return g;
     }
-    if (e.kind == ELEMENT_ROUND_OF_A) return gap_of_round(a, b, e.a, e.b, P);
     const two_lines t = e.kind == ELEMENT_LINES ? lines_at(a, b, e, P, toward) : axes_at(a, b, P);
     const double of_a = e.kind == ELEMENT_LINES ? line_of_core(a, e.a).wide : 0,
                  of_b = e.kind == ELEMENT_LINES ? line_of_core(b, e.b).wide : 0;
@@ -166,23 +127,6 @@ FN pair_bend point_bend(vec3 arm, vec3 n, sym3 H, const pair_pose *P)
     return s;
 }
 
-FN pair_bend bend_of_point(const touch_shape *a, const touch_shape *b, int k, const pair_pose *P)
-{
-    sym3 H;
-    const core_point p = point_at_core(a, b, k, P, &H);
-    return point_bend(p.arm, p.n, H, P);
-}
-
-FN pair_bend bend_of_round(const touch_shape *a, const touch_shape *b, int k, int face, const pair_pose *P)
-{
-    const real o = rset(0);
-    const round_at r = round_at_face(a, b, k, face, P);
-    const sym3 K = round_slide(a, &r, P);
-    pair_bend s = point_bend(r.arm, r.n, sym_diagonal(o, o, o), P);
-    s.aa.A = sym_add(s.aa.A, K), s.bb.A = sym_add(s.bb.A, K), s.ww = mat3_add_scaled(s.ww, sym_full(K), rset(-1));
-    return s;
-}
-
 /// -r r' of the row r by which the gradient of the gap changes as the point with the arm slides by w on a.
 FN void bend_less_slide(pair_bend *s, vec3 arm, vec3 n, sym3 H, vec3 w, const pair_pose *P)
 {
@@ -195,11 +139,12 @@ FN void bend_less_slide(pair_bend *s, vec3 arm, vec3 n, sym3 H, vec3 w, const pa
     s->vw = mat3_add(s->vw, dyad(f, of_b)), s->vv = mat3_add(s->vv, dyad(f, f));
 }
 
-FN pair_bend bend_of_ball(const touch_shape *a, const touch_shape *b, const pair_pose *P)
+FN pair_bend bend_of_point(const touch_shape *a, const touch_shape *b, int k, const pair_pose *P)
 {
-    const sliding_ball p = ball_at_core(a, b, P);
-    pair_bend s = point_bend(p.arm, p.n, p.H, P);
-    for (int k = 0; k < 2; k++) bend_less_slide(&s, p.arm, p.n, p.H, p.slide[k], P);
+    sym3 H;
+    const core_point p = point_at_core(a, b, k, P, &H);
+    pair_bend s = point_bend(p.arm, p.n, H, P);
+    for (int i = 0; i < 2 && points_slide(a); i++) bend_less_slide(&s, p.arm, p.n, H, p.slide[i], P);
     return s;
 }
 
@@ -243,13 +188,9 @@ KERNEL pair_bend pair_bend_at(const touch_shape *a, const touch_shape *b, int el
     const pair_element e = element_at(a, b, element);
     const mask always = not_(none_of());
     if (e.kind == ELEMENT_POINT_OF_A) return bend_of_point(a, b, e.a, P);
-    if (e.kind == ELEMENT_ROUND_OF_A) return bend_of_round(a, b, e.a, e.b, P);
-    if (e.kind == ELEMENT_BALL_OF_A) return bend_of_ball(a, b, P);
-    if (e.kind == ELEMENT_POINT_OF_B || e.kind == ELEMENT_ROUND_OF_B || e.kind == ELEMENT_BALL_OF_B) {
+    if (e.kind == ELEMENT_POINT_OF_B) {
         const pair_pose Q = swapped_pose(P);
-        return swapped_bend(e.kind == ELEMENT_POINT_OF_B   ? bend_of_point(b, a, e.b, &Q)
-                            : e.kind == ELEMENT_ROUND_OF_B ? bend_of_round(b, a, e.b, e.a, &Q)
-                                                           : bend_of_ball(b, a, &Q));
+        return swapped_bend(bend_of_point(b, a, e.b, &Q));
     }
     if (e.kind == ELEMENT_LINES) {
         const two_lines t = lines_at(a, b, e, P, toward);

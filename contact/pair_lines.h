@@ -30,35 +30,23 @@ FN pair_pose swapped_pose(const pair_pose *P)
     return Q;
 }
 
-typedef enum {
-    ELEMENT_AXES,
-    ELEMENT_POINT_OF_A,
-    ELEMENT_POINT_OF_B,
-    ELEMENT_LINES,
-    ELEMENT_ROUND_OF_A,
-    ELEMENT_ROUND_OF_B,
-    ELEMENT_BALL_OF_A,
-    ELEMENT_BALL_OF_B
-} element_kind;
+typedef enum { ELEMENT_AXES, ELEMENT_POINT_OF_A, ELEMENT_POINT_OF_B, ELEMENT_LINES } element_kind;
 
-/// Which point, line, round or face of each core.
+/// Which point or line of each core.
 typedef struct {
     element_kind kind;
     int a, b;
 } pair_element;
 
-/// How many elements there are before those of each kind.
+/// How many elements there are before the points of b, and before lines.
 typedef struct {
-    int of_b, lines, on_b, on_a;
+    int of_b, lines;
 } element_counts;
 
 FN element_counts counts_of(const touch_shape *a, const touch_shape *b)
 {
     element_counts c;
-    c.of_b = c.lines = c.on_b = c.on_a = 1;
-    if (touch_once(a, b)) return c;
     c.of_b = points_of_core(a), c.lines = c.of_b + (a->kind == CORE_POINT ? 0 : points_of_core(b));
-    c.on_b = c.lines + lines_of_core(a) * lines_of_core(b), c.on_a = c.on_b + rounds_of_core(a) * faces_of_core(b);
     return c;
 }
 
@@ -67,24 +55,16 @@ FN pair_element element_at(const touch_shape *a, const touch_shape *b, int eleme
     const element_counts c = counts_of(a, b);
     pair_element e;
     e.kind = ELEMENT_AXES, e.a = e.b = 0;
+    if (b->kind <= CORE_SEGMENT) return e;
     if (touch_once(a, b)) {
-        if (a->kind == CORE_ELLIPSOID) e.kind = ELEMENT_BALL_OF_A;
-        else if (b->kind == CORE_ELLIPSOID) e.kind = a->kind == CORE_POINT ? ELEMENT_POINT_OF_A : ELEMENT_BALL_OF_B;
-        return e;
-    }
-    if (element < c.of_b) {
+        e.kind = a->kind == CORE_POINT || a->kind == CORE_ELLIPSOID ? ELEMENT_POINT_OF_A : ELEMENT_POINT_OF_B;
+    } else if (element < c.of_b) {
         e.kind = ELEMENT_POINT_OF_A, e.a = element;
     } else if (element < c.lines) {
         e.kind = ELEMENT_POINT_OF_B, e.b = element - c.of_b;
-    } else if (element < c.on_b) {
+    } else {
         const int lines = lines_of_core(b), k = element - c.lines;
         e.kind = ELEMENT_LINES, e.a = k / lines, e.b = k % lines;
-    } else if (element < c.on_a) {
-        const int faces = faces_of_core(b), k = element - c.on_b;
-        e.kind = ELEMENT_ROUND_OF_A, e.a = k / faces, e.b = k % faces;
-    } else {
-        const int faces = faces_of_core(a), k = element - c.on_a;
-        e.kind = ELEMENT_ROUND_OF_B, e.a = k % faces, e.b = k / faces;
     }
     return e;
 }

@@ -10,7 +10,7 @@
 #define CATENA_PAIR_WEIGHT_H
 
 #include "contact/pair_lines.h"
-#include "contact/pair_rounds.h"
+#include "contact/sliding_point.h"
 
 /// 3x^2 - 2x^3 of a number that is held between 0 and 1.
 FN real smooth_step(real x)
@@ -226,31 +226,11 @@ FN real weight_of_lines(const core_line *a, const core_line *b, const two_lines 
     return crossing * least * upper_of(within, off);
 }
 
-/// A rim counts on a face that is no deeper either, inside its sides, smooth in 1 % of it, unless it lies flat on it, as then it is
-/// on all of its points: smooth in sin^2/1e-4, as of lines.
-FN real weight_of_round(const touch_shape *a, const touch_shape *b, const round_at *r, int face, const pair_pose *P, real apart,
-                        double band)
-{
-    const vec3 x = tmul(P->B, sub(add(r->arm, P->ab), P->b));
-    const real sine2 = r->s * r->s * rset(1 / (a->half[0] * a->half[0]));
-    return smooth_step(sine2 * rset(1e4)) * smooth_step(inside_face(b, face, x)) *
-           smooth_step(fmadd(r->d - apart, rset(1 / band), rset(1)));
-}
-
 /// That of an element: 1 of points and axes.
 FN real weight_of_element(const touch_shape *a, const touch_shape *b, int element, const pair_pose *P, real apart)
 {
     const pair_element e = element_at(a, b, element);
     const double band = weight_band(a, b);
-    if (e.kind == ELEMENT_ROUND_OF_A) {
-        const round_at r = round_at_face(a, b, e.a, e.b, P);
-        return weight_of_round(a, b, &r, e.b, P, apart, band);
-    }
-    if (e.kind == ELEMENT_ROUND_OF_B) {
-        const pair_pose Q = swapped_pose(P);
-        const round_at r = round_at_face(b, a, e.b, e.a, &Q);
-        return weight_of_round(b, a, &r, e.a, &Q, apart, band);
-    }
     if (e.kind != ELEMENT_LINES) return rset(1);
     const core_line la = turned_line(P->A, line_of_core(a, e.a)), lb = turned_line(P->B, line_of_core(b, e.b));
     const two_lines t = crossing_lines(&la, &lb, P, NULL);
@@ -275,8 +255,7 @@ FN void note_element(near_list *to, int element, mask near, real weight)
     to->count++;
 }
 
-/// Returns how far the cores are apart.
-FN real near_lines(const touch_shape *a, const touch_shape *b, const pair_pose *P, const plane_view *v, const core_plane *s,
+FN void near_lines(const touch_shape *a, const touch_shape *b, const pair_pose *P, const plane_view *v, const core_plane *s,
                    real reach, near_list *to)
 {
     const double band = weight_band(a, b);
@@ -304,23 +283,6 @@ FN real near_lines(const touch_shape *a, const touch_shape *b, const pair_pose *
             note_element(to, first + A.which[i] * of_b + B.which[j], is, weight_of_lines(&la, &lb, &t, apart, band));
         }
     }
-    return apart;
-}
-
-/// Rounds of a on faces of b.
-FN void near_rounds(const touch_shape *a, const touch_shape *b, int first, const pair_pose *P, real apart, real reach,
-                    near_list *to)
-{
-    const double band = weight_band(a, b);
-    const real radii = rset(a->radius + b->radius);
-    for (int k = 0; k < rounds_of_core(a); k++)
-        for (int face = 0; face < faces_of_core(b); face++) {
-            const round_at r = round_at_face(a, b, k, face, P);
-            const mask may = both(lt(r.d - radii, reach), le(apart - rset(band), r.d));
-            if (!any_of(may)) continue;
-            const real weight = weight_of_round(a, b, &r, face, P, apart, band);
-            note_element(to, first + k * faces_of_core(b) + face, may, weight);
-        }
 }
 
 /// The elements that in some lane count and have a gap below `reach`, in rising order, and how much they count in each lane: 0
@@ -351,13 +313,12 @@ KERNEL int near_elements(const touch_shape *a, const touch_shape *b, const pair_
         const bool of_a = k < c.of_b;
         const int i = of_a ? k : k - c.of_b;
         const real off = of_a ? dot(v.a, point_of_core(a, i)) - v.at_a : s.apart + v.at_b - dot(v.b, point_of_core(b, i));
-        const mask near = lt(off, core + rset(of_a ? ball_of_core(a, i) : ball_of_core(b, i)));
+        real far = core;
+        if (points_slide(of_a ? a : b)) far = far + reach_of_slide(of_a ? a : b, of_a ? v.a : v.b);
+        const mask near = lt(off, far);
         note_element(&to, k, parted ? near : always, one);
     }
-    const real apart = c.on_b > c.lines ? near_lines(a, b, P, &v, &s, reach, &to) : s.apart;
-    near_rounds(a, b, c.on_b, P, apart, reach, &to);
-    const pair_pose Q = swapped_pose(P);
-    near_rounds(b, a, c.on_a, &Q, apart, reach, &to);
+    if (lines_between(a, b)) near_lines(a, b, P, &v, &s, reach, &to);
     return to.count;
 }
 

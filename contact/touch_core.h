@@ -7,11 +7,10 @@
 ///     box         8 corners               12 edges            box
 ///     cylinder    of both rims            its axis, as wide   cylinder
 ///                                         as it is
-///     ellipsoid                                               ellipsoid
+///     ellipsoid   the nearest ball                            ellipsoid
 ///     hull        corners                 edges               hull
 ///
-/// Rims are as fine as these (sim/model/solid_points.h), but on flat faces (contact/pair_rounds.h). An ellipsoid is made of balls,
-/// of which the nearest one touches (contact/sliding_ball.h). Lengths are from the middle of the core, in its axes.
+/// Points of rims and the ball of an ellipsoid slide (contact/sliding_point.h). Lengths are from the middle of the core, in its axes.
 #ifndef CATENA_TOUCH_CORE_H
 #define CATENA_TOUCH_CORE_H
 
@@ -22,8 +21,8 @@ FN vec3 row_of_axes(unsigned i, double x) { return vec(rset(i == 0 ? x : 0), rse
 FN double side(int bit) { return bit ? 1 : -1; }
 FN double length_of_core(const touch_shape *s) { return s->kind == CORE_SEGMENT || s->kind == CORE_CYLINDER ? s->half[2] : 0; }
 
-FN const double *ball_numbers(const touch_shape *s) { return s->numbers + s->count; }
-FN const double *edge_numbers(const touch_shape *s) { return ball_numbers(s) + s->balls * BALL_NUMBERS; }
+FN const double *point_numbers(const touch_shape *s) { return s->numbers + s->count; }
+FN const double *edge_numbers(const touch_shape *s) { return point_numbers(s) + s->points * POINT_NUMBERS; }
 FN const double *face_numbers(const touch_shape *s) { return edge_numbers(s) + s->edges * EDGE_NUMBERS; }
 
 /// Point k.
@@ -34,12 +33,9 @@ FN vec3 point_of_core(const touch_shape *s, int k)
     case CORE_POINT: return zero3();
     case CORE_SEGMENT: return vec(rset(0), rset(0), rset(side(k & 1) * half[2]));
     case CORE_BOX: return vec(rset(side(k & 1) * half[0]), rset(side(k & 2) * half[1]), rset(side(k & 4) * half[2]));
-    default: return const3(ball_numbers(s) + k * BALL_NUMBERS);
+    default: return const3(point_numbers(s) + k * POINT_NUMBERS);
     }
 }
-
-/// How far beyond point k the core is.
-FN double ball_of_core(const touch_shape *s, int k) { return s->kind <= CORE_BOX ? 0 : ball_numbers(s)[k * BALL_NUMBERS + 3]; }
 
 /// A line: its middle, its direction, half its length, and how far around it the core is. Of an edge which way out of each of
 /// both faces it is along their planes, and out of the core: normals there are between those of the faces, where they have
@@ -110,7 +106,7 @@ FN real reach_of_core(const touch_shape *s, vec3 n)
     }
     case CORE_HULL:
         most = rset(-1e30);  // its middle may be outside
-        for (int k = 0; k < s->balls; k++) {
+        for (int k = 0; k < s->points; k++) {
             const real d = dot(n, point_of_core(s, k));
             most = sel(gt(d, most), d, most);
         }

@@ -61,7 +61,7 @@ KERNEL vec3 end_of_core(const touch_shape *s, vec3 n)
     }
     vec3 end = zero3();
     real most = rset(-1e30);
-    for (int k = 0; k < s->balls; k++) {
+    for (int k = 0; k < s->points; k++) {
         const vec3 x = point_of_core(s, k);
         const real d = dot(n, x);
         end = sel3(gt(d, most), x, end), most = sel(gt(d, most), d, most);
@@ -78,12 +78,11 @@ typedef struct {
 KERNEL apart_with_slope apart_and_slope(const touch_shape *a, const touch_shape *b, const pair_pose *P)
 {
     const core_plane s = plane_between(a, b, P);
-    const element_counts c = counts_of(a, b);
     const vec3 of_b = add(P->a, mul(P->A, end_of_core(a, tmul(P->A, opposite(s.way))))),
                of_a = sub(add(P->b, mul(P->B, end_of_core(b, tmul(P->B, s.way)))), P->ab);
     apart_with_slope d;
     d.apart = s.apart, d.slope = force_at(sel3(s.of_a, of_a, of_b), s.way);
-    if (c.on_b == c.lines) return d;
+    if (!lines_between(a, b)) return d;
     lines_apart lines;
     d.apart = apart_at(a, b, P, &s, &lines);
     d.slope = sel_slope(lines.best, force_at(lines.arm, lines.n), d.slope);
@@ -141,58 +140,6 @@ FN wrench slope_of_lines(const core_line *a, const core_line *b, const pair_pose
     return add_slope(add_slope(slope_times(by_crossing, least * most), by_least, crossing * most), by_most, crossing * least);
 }
 
-/// The gradient of inside_face() by x.
-FN vec3 inside_slope(const touch_shape *s, int face, vec3 x)
-{
-    const real o = rset(0), one = rset(1);
-    if (s->kind == CORE_CYLINDER) {
-        const real across = root(fmadd(x.y, x.y, x.x * x.x)), k = rset(-50 / s->half[0]) / sel(gt(across, o), across, one);
-        return vec(x.x * k, x.y * k, o);
-    }
-    if (s->kind == CORE_BOX) {
-        const real at[] = {x.x, x.y, x.z};
-        const int i = (face / 2 + 1) % 3, j = (face / 2 + 2) % 3;
-        if (!(s->half[i] > 0 && s->half[j] > 0)) return zero3();
-        const real u = one - magnitude(at[i]) * rset(1 / s->half[i]), v = one - magnitude(at[j]) * rset(1 / s->half[j]);
-        const vec3 by_u = scale(row_of_axes((unsigned)i, -50 / s->half[i]), sign_of(at[i])),
-                   by_v = scale(row_of_axes((unsigned)j, -50 / s->half[j]), sign_of(at[j]));
-        return sel3(lt(u, v), by_u, by_v);
-    }
-    const double *const flat = s->numbers + (int)face_numbers(s)[face * FACE_NUMBERS + 4], *sides = flat + HULL_FACE;
-    real least = rset(1e30);
-    vec3 by = zero3();
-    double size = 0;
-    for (int k = 0; k < (int)flat[4]; k++, sides += HULL_SIDE) {
-        const real d = dot(const3(sides + 7), sub(const3(sides), x));
-        by = sel3(lt(d, least), opposite(const3(sides + 7)), by), least = sel(lt(d, least), d, least);
-        size = sides[6] > size ? sides[6] : size;
-    }
-    return scale(by, rset(100 / size));
-}
-
-/// Of weight_of_round(), of round k of a on a face of b. The lowest point goes by v + w x r + S (w x n) (contact/pair_rounds.h).
-FN wrench slope_of_round(const touch_shape *a, const touch_shape *b, int k, int face, const pair_pose *P,
-                         const apart_with_slope *apart, double band)
-{
-    const real one = rset(1);
-    const round_at r = round_at_face(a, b, k, face, P);
-    const vec3 x = tmul(P->B, sub(add(r.arm, P->ab), P->b)), lean = mul(P->A, r.lean), m = round_squares(a), n = tmul(P->A, r.n);
-    const real per = rset(1 / (a->half[0] * a->half[0])), turned = r.s * r.s * per * rset(1e4);
-    const real flat = smooth_step(turned), in = inside_face(b, face, x), inside = smooth_step(in),
-               deeper = fmadd(r.d - apart->apart, rset(1 / band), one), least = smooth_step(deeper);
-    const vec3 g = mul(P->B, inside_slope(b, face, x));
-    const real inverse = one / sel(gt(r.s, rset(0)), r.s, one);
-    // S g
-    const vec3 h = tmul(P->A, g), Sh = sub_scaled(scale(vec(m.x * h.x, m.y * h.y, m.z * h.z), inverse), r.lean,
-                                                  inverse * inverse * inverse * dot(r.lean, h));
-    wrench by_in = force_at(r.arm, g);
-    by_in.n = add(by_in.n, mul(P->A, cross(n, Sh)));
-    const wrench by_d = force_at(r.arm, r.n), by_least = slope_times(add_slope(by_d, apart->slope, rset(-1)), rset(1 / band));
-    wrench sum = slope_times(by_in, flat * least * step_slope(in));
-    sum = add_slope(sum, by_least, flat * inside * step_slope(deeper));
-    return add_slope(sum, turn_slope_of(cross(lean, r.n)), rset(2e4) * per * step_slope(turned) * inside * least);
-}
-
 /// What a motion of b makes of something that goes by where both are to each other, from what one of a makes.
 FN wrench slope_of_other(wrench a, vec3 ab)
 {
@@ -206,14 +153,8 @@ KERNEL wrench weight_slope(const touch_shape *a, const touch_shape *b, int eleme
 {
     const pair_element e = element_at(a, b, element);
     const double band = weight_band(a, b);
-    if (e.kind != ELEMENT_LINES && e.kind != ELEMENT_ROUND_OF_A && e.kind != ELEMENT_ROUND_OF_B) return wrench_zero();
-    apart_with_slope apart = apart_and_slope(a, b, P);
-    if (e.kind == ELEMENT_ROUND_OF_A) return slope_of_round(a, b, e.a, e.b, P, &apart, band);
-    if (e.kind == ELEMENT_ROUND_OF_B) {
-        const pair_pose Q = swapped_pose(P);
-        apart.slope = slope_of_other(apart.slope, P->ab);
-        return slope_of_other(slope_of_round(b, a, e.b, e.a, &Q, &apart, band), Q.ab);
-    }
+    if (e.kind != ELEMENT_LINES) return wrench_zero();
+    const apart_with_slope apart = apart_and_slope(a, b, P);
     const core_line la = turned_line(P->A, line_of_core(a, e.a)), lb = turned_line(P->B, line_of_core(b, e.b));
     return slope_of_lines(&la, &lb, P, &apart, band);
 }

@@ -25,10 +25,10 @@ typedef struct touch_shape {
     double half[3];  // m; segment: [2], along z; cylinder: [2] along z, [0] its radius; ellipsoid: radii; hull: of a ball in it
     double radius;       // m
     double bound;        // m, of the ball about the middle that has all of it
-    /// Of a cylinder, an ellipsoid and a hull (sim/model/core_numbers.h): how many balls stand for it where it touches another core,
+    /// Of a cylinder and a hull (sim/model/core_numbers.h): how many points stand for it where it touches another core,
     /// and of a hull how many edges, faces and groups of faces there are, and numbers that tell how far a point is.
-    int balls, edges, faces, groups, count;
-    const double *numbers;  // [numbers_of_core()]: count of contact/hull.h, then of balls, edges and faces (contact/touch_core.h)
+    int points, edges, faces, groups, count;
+    const double *numbers;  // [numbers_of_core()]: count of contact/hull.h, then of points, edges and faces (contact/touch_core.h)
 } touch_shape;
 
 /// The kind of a's core is not after that of b's; a point and a segment may come in any order.

@@ -450,7 +450,7 @@ START_TEST(solid_cores)
         numbers += (size_t)numbers_of_core(&s[k]);
     }
     ck_assert_uint_eq(numbers, m->ntouch_number);
-    ck_assert(s[0].balls >= 4 && s[0].balls <= 24 && s[0].balls - s[0].edges + s[0].faces == 2);
+    ck_assert(s[0].points >= 4 && s[0].points <= 24 && s[0].points - s[0].edges + s[0].faces == 2);
     ck_assert(s[0].radius > 0);
     EXACT(&s[1].radius, 0);
     NEAR(s[1].half, 1e-15, 0.1, 0.2, 0.1);

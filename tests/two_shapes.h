@@ -59,7 +59,7 @@ static touch_shape solid_shape(rng *r, core_kind kind)
         for (int i = 0; i < CORNERS; i++)
             for (int k = 0; k < 3; k++) at[i][k] = rng_uniform(r, -0.6, 0.6) + 0.2;
         status = make_hull_core(at, CORNERS, radius, s, reason);
-        ck_assert_int_eq(s->balls - s->edges + s->faces, 2);  // Euler
+        ck_assert_int_eq(s->points - s->edges + s->faces, 2);  // Euler
     } else {
         scene_shape shape = {.type = kind == CORE_CYLINDER ? SHAPE_CYLINDER : SHAPE_ELLIPSOID,
                              .radius = rng_uniform(r, 0.2, 0.4)};

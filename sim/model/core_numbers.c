@@ -21,17 +21,16 @@ static void set_bound(touch_shape *to, double of_core) { to->bound = of_core * (
 // ---- round cores
 
 /// Puts points in the link's frame into the core's axes.
-static ctn_status put_balls(const rounded_point *ball, touch_shape *to)
+static ctn_status put_points(const rounded_point *point, touch_shape *to)
 {
-    double *const numbers = malloc((size_t)to->balls * BALL_NUMBERS * sizeof *numbers);
+    double *const numbers = malloc((size_t)to->points * POINT_NUMBERS * sizeof *numbers);
     if (!numbers) return CTN_NO_MEMORY;
-    for (int i = 0; i < to->balls; i++) {
-        double *const at = numbers + i * BALL_NUMBERS;
+    for (int i = 0; i < to->points; i++) {
+        double *const at = numbers + i * POINT_NUMBERS;
         for (int k = 0; k < 3; k++) {
             const double axis[3] = {to->R[k], to->R[3 + k], to->R[6 + k]};
-            at[k] = dot3(axis, ball[i].at) - dot3(axis, to->at);
+            at[k] = dot3(axis, point[i].at) - dot3(axis, to->at);
         }
-        at[3] = ball[i].radius;
     }
     to->numbers = numbers;
     return CTN_OK;
@@ -39,7 +38,7 @@ static ctn_status put_balls(const rounded_point *ball, touch_shape *to)
 
 static ctn_status make_cylinder(const scene_shape *s, touch_shape *to)
 {
-    rounded_point ball[2 * RIM_POINTS];
+    rounded_point rim[2 * RIM_POINTS];
     scene_shape core = *s;
     const double length = apart3(s->from, s->to), share = to->radius / length;
     for (int k = 0; k < 3; k++) {
@@ -50,9 +49,9 @@ static ctn_status make_cylinder(const scene_shape *s, touch_shape *to)
     to->kind = CORE_CYLINDER;
     lay_along(core.from, core.to, to->at, to->R, &to->half[2]);
     to->half[0] = to->half[1] = core.radius;
-    to->balls = cylinder_points(&core, ball);
+    to->points = cylinder_points(&core, rim);
     set_bound(to, hypot(to->half[0], to->half[2]));
-    return put_balls(ball, to);
+    return put_points(rim, to);
 }
 
 static void make_ellipsoid(const scene_shape *s, touch_shape *to)
@@ -84,11 +83,10 @@ static int put_corners(const mesh_hull *h, int most, double *to)
     for (int i = 0; i < h->faces; i++, face = next_face(face))
         for (int k = 0; k < (int)face[4]; k++) {
             int c = 0;
-            while (c < count && apart3(to + c * BALL_NUMBERS, side_of(face, k)) > 1e-9 * h->bound) c++;
+            while (c < count && apart3(to + c * POINT_NUMBERS, side_of(face, k)) > 1e-9 * h->bound) c++;
             if (c < count) continue;
             if (count == most) return -1;
-            memcpy(to + c * BALL_NUMBERS, side_of(face, k), 3 * sizeof *to);
-            to[c * BALL_NUMBERS + 3] = 0;
+            memcpy(to + c * POINT_NUMBERS, side_of(face, k), 3 * sizeof *to);
             count++;
         }
     return count;
@@ -129,13 +127,13 @@ static ctn_status put_hull(const mesh_hull *h, touch_shape *to)
     const double *face = h->numbers;
     for (int i = 0; i < h->faces; i++, face = next_face(face)) sides += (int)face[4];
     to->kind = CORE_HULL;
-    to->count = h->count, to->faces = h->faces, to->groups = h->groups, to->balls = h->corners, to->edges = sides / 2;
+    to->count = h->count, to->faces = h->faces, to->groups = h->groups, to->points = h->corners, to->edges = sides / 2;
     if (to->edges > MOST_CORE_LINES) return CTN_BAD_SCENE;
-    double *const numbers = malloc((size_t)numbers_of_core(to) * sizeof *numbers), *const balls = numbers + h->count;
+    double *const numbers = malloc((size_t)numbers_of_core(to) * sizeof *numbers), *const points = numbers + h->count;
     if (!numbers) return CTN_NO_MEMORY;
     memcpy(numbers, h->numbers, (size_t)h->count * sizeof *numbers);
-    double *const edges = balls + to->balls * BALL_NUMBERS;
-    if (put_corners(h, to->balls, balls) != to->balls || put_edges(h, to->edges, edges) != to->edges) {
+    double *const edges = points + to->points * POINT_NUMBERS;
+    if (put_corners(h, to->points, points) != to->points || put_edges(h, to->edges, edges) != to->edges) {
         free(numbers);
         return CTN_BAD_SCENE;
     }
@@ -170,7 +168,7 @@ ctn_status make_core(const scene_shape *shape, double radius, int points, touch_
 {
     rounded_point ball[MOST_MESH_POINTS];
     double at[MOST_MESH_POINTS][3];
-    to->numbers = NULL, to->radius = radius, to->balls = to->edges = to->faces = to->groups = to->count = 0;
+    to->numbers = NULL, to->radius = radius, to->points = to->edges = to->faces = to->groups = to->count = 0;
     if (shape->type == SHAPE_CYLINDER) return make_cylinder(shape, to);
     if (shape->type == SHAPE_ELLIPSOID) {
         make_ellipsoid(shape, to);
