@@ -1,31 +1,31 @@
-/// Points of a core at the core of another shape, which slide to where they are the nearest: the ball of an ellipsoid that is, and
-/// points on the rims of a cylinder.
+/// Points of a core at the core of another shape, which slide to where they are the nearest: balls in an ellipsoid, and points on
+/// the rims of a cylinder.
 ///
-/// *An ellipsoid* with the radii a >= b >= c along e, f, g is made of balls with their middles p on a disc across g, and the radii r. With
-/// a unit vector w
+/// *An ellipsoid* with the radii a >= b >= c along e, f, g is made of balls with their middles p on a disc across g, and the
+/// radii r. With a unit vector w
 ///
 ///     p = middle + A w_x e + B w_y f,    A = (a^2 - c^2)^(1/2),    B = (b^2 - c^2)^(1/2),    r = c w_z
 ///
-/// As far as p is from a convex core is convex, and so is -r: their sum has one minimum, which is how far both are from each other,
-/// as long as p is outside. It is where w is opposite to its gradient G = (A n.e, B n.f, -c), n that of the distance; the second one
-/// is Q = L'HL, L = [A e, B f, 0]. So Newton's method on the sphere is
+/// As far as p is from a convex core is convex, and so is -r: their sum has one minimum, which is how far both are from each
+/// other, as long as p is outside. It is where w is opposite to its gradient G = (A n.e, B n.f, -c), n that of the distance;
+/// the second one is Q = L'HL, L = [A e, B f, 0]. So Newton's method on the sphere is
 ///
 ///     (P Q P + |G|) s = -P G,    w' = s + (1 - s.s)^(1/2) w,    P = 1 - w w'
 ///
-/// which is positive definite everywhere, and of flat faces has the solution at once. Faces, edges, corners and what is round join
-/// smoothly.
+/// which is positive definite everywhere, and of flat faces has the solution at once. Faces, edges, corners and what is round
+/// join smoothly.
 ///
 /// *A rim* has 16 points, each of which slides as far as half of the way to the next,
 ///
 ///     p = middle + c r + s t,    c = (1 - s^2)^(1/2),    |s| <= sin(pi/16)
 ///
-/// r and t along the radius and across it, to where f(p) + k s^2/2 has its minimum. k, a hundredth of the radius, takes care that those
-/// of a rim that lies flat stand still. So a rim is round but for 2e-4 of its radius, on whatever it touches, and each of its points
-/// is a spring of its own, from when it touches.
+/// r and t along the radius and across it, to where d(p) + k s^2/2 has its minimum, d the distance. k, a hundredth of the
+/// radius, takes care that those of a rim that lies flat stand still. So a rim is round but for 2e-4 of its radius, on whatever
+/// it touches, and each of its points is a spring of its own, from when it touches.
 ///
-/// What slides adds -S_ij B_i B_j' to the second derivative of the gap, where B_i is how the gradient of the gap changes as p moves
-/// along its ways i, and S the inverse of the second derivative of what has the minimum, by these: of a ball along e and f
-/// diag(A, B) (Q + N)^-1 diag(A, B), N = c (1/w_z + w w'/w_z^3), of -r by (w_x, w_y).
+/// What slides adds -S_ij B_i B_j' to the second derivative of the gap, where B_i is how the gradient of the gap changes as p
+/// moves along its ways i, and S the inverse of the second derivative of what has the minimum, by these: of a ball along e and
+/// f diag(A, B) (Q + N)^-1 diag(A, B), N = c (1/w_z + w w'/w_z^3), of -r by (w_x, w_y).
 #ifndef CATENA_SLIDING_POINT_H
 #define CATENA_SLIDING_POINT_H
 
@@ -125,9 +125,9 @@ FN vec3 stepped_ball(vec3 w, vec3 step) { return add_scaled(step, w, root(above_
 
 enum { SLIDES = 60 };  // some 5; more at ridges inside the core, where there is no solution
 
-/// The minimum. A step by which the sum does not fall is halved; near the minimum, where round-off tells no
-/// more, one that comes to where it rises half as fast as it fell. A lane is done where G is opposite to w but
-/// for round-off, and then waits as it is.
+/// The minimum. A step by which the sum does not fall is halved; near the minimum, where round-off tells no more, one that
+/// comes to where it rises half as fast as it fell. A lane is done where G is opposite to w but for round-off, and then waits
+/// as it is.
 FN ball_place nearest_ball(const touch_shape *b, const ball_disc *s, vec3 o, vec3 e, vec3 f)
 {
     const real none = rset(0), half = rset(0.5);
@@ -222,8 +222,9 @@ FN rim_place rim_placed(const touch_shape *b, vec3 middle, vec3 r, vec3 t, real 
 
 enum { RIM_STEPS = 40 };  // some 3; at ridges inside the core some 12
 
-/// Point k on a rim of a, where it is the nearest to the core of b. Newton's steps, in a bracket; where none leads inside, to one of its
-/// ends, or to where the tangents at both ends meet. A lane is done where the slope is round-off, or falls beyond the end.
+/// Point k on a rim of a, where it is the nearest to the core of b. Newton's steps, in a bracket; where none leads inside, to
+/// one of its ends, or to where the tangents at both ends meet. A lane is done where the slope is round-off, or falls beyond
+/// the end.
 FN core_point rim_at_core(const touch_shape *a, const touch_shape *b, int k, const pair_pose *P, sym3 *H)
 {
     const real o = rset(0), one = rset(1), end = rset(0.19509032201612827), ease = rset(RIM_EASE * a->half[0]);

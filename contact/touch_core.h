@@ -10,7 +10,8 @@
 ///     ellipsoid   the nearest ball                            ellipsoid
 ///     hull        corners                 edges               hull
 ///
-/// Points of rims and the ball of an ellipsoid slide (contact/sliding_point.h). Lengths are from the middle of the core, in its axes.
+/// Points of rims and the ball of an ellipsoid slide (contact/sliding_point.h). Lengths are from the middle of the core, in its
+/// axes.
 #ifndef CATENA_TOUCH_CORE_H
 #define CATENA_TOUCH_CORE_H
 

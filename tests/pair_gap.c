@@ -282,8 +282,8 @@ START_TEST(gaps_turn_with_both)
 }
 END_TEST
 
-/// The planes across n part a core from an ellipsoid by as much as they are apart, so that nothing is nearer, and no plane parts them
-/// better; of what overlaps by less than the balls, likewise.
+/// The planes across n part a core from an ellipsoid by as much as they are apart, so that nothing is nearer, and no plane
+/// parts them better; of what overlaps by less than the balls, likewise.
 START_TEST(ellipsoids_are_as_far_as_they_are)
 {
     rng r = {SEED + 7};

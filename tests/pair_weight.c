@@ -1,5 +1,5 @@
-/// How much the elements of a pair count (contact/pair_weight.h): together they know how far shapes are from each other, and how deep
-/// they overlap, and where faces lie on each other they are all there.
+/// How much the elements of a pair count (contact/pair_weight.h): together they know how far shapes are from each other, and
+/// how deep they overlap, and where faces lie on each other they are all there.
 #include "tests/two_shapes.h"
 
 #include "contact/weight_slope.h"
@@ -22,8 +22,8 @@ static int corners_of(const touch_shape *s, mat3 R, vec3 middle, vec3 *to)
     return count;
 }
 
-/// What is shared between corners: a point, which moves along a way between the one of them that is least along d and one that has
-/// a share and is the largest; sign: -1 turns d. [Lacoste-Julien, Jaggi 2015, pairwise steps]
+/// What is shared between corners: a point, which moves along a way between the one of them that is least along d and one that
+/// has a share and is the largest; sign: -1 turns d. [Lacoste-Julien, Jaggi 2015, pairwise steps]
 static vec3 share_out(const vec3 *x, int count, double *share, vec3 d, double sign)
 {
     int least = 0, most = -1;
@@ -121,11 +121,12 @@ END_TEST
 /// How far the planes across n part two cores.
 static double parted_along(const two_shapes *p, const pair_pose *P, vec3 n)
 {
-    return dot(n, sub(add(P->a, P->ab), P->b)) - reach_of_core(&p->a, opposite(tmul(P->A, n))) - reach_of_core(&p->b, tmul(P->B, n));
+    return dot(n, sub(add(P->a, P->ab), P->b)) - reach_of_core(&p->a, opposite(tmul(P->A, n))) -
+           reach_of_core(&p->b, tmul(P->B, n));
 }
 
-/// Cylinders are as far as they are, apart from 2e-4 of their radius by which points of rims give way at the end of their sectors: some
-/// planes part them by the least gap of all that counts.
+/// Cylinders are as far as they are, apart from 2e-4 of their radius by which points of rims give way at the end of their
+/// sectors: some planes part them by the least gap of all that counts.
 START_TEST(cylinders_are_round)
 {
     static const core_kind pairs[][2] = {
@@ -154,9 +155,9 @@ START_TEST(cylinders_are_round)
 }
 END_TEST
 
-/// Overlapping, the depth is that of the best plane that parts them. Where it is along two edges, these count, and their gap is the
-/// depth; no edge that counts is much deeper. Where cores are no deeper than the rounding, something knows, all but a few times of
-/// half the depth at least, and of 200 in all but one of anything: corners that are as near to another face do not.
+/// Overlapping, the depth is that of the best plane that parts them. Where it is along two edges, these count, and their gap is
+/// the depth; no edge that counts is much deeper. Where cores are no deeper than the rounding, something knows, all but a few
+/// times of half the depth at least, and of 200 in all but one of anything: corners that are as near to another face do not.
 START_TEST(elements_know_how_deep_cores_overlap)
 {
     rng r = {SEED + 4};
@@ -197,7 +198,8 @@ START_TEST(elements_know_how_deep_cores_overlap)
 }
 END_TEST
 
-/// A box, or its hull, that lies on another one, turned by 5 degrees, stands on the 8 places where their edges cross, whichever way it rocks.
+/// A box, or its hull, that lies on another one, turned by 5 degrees, stands on the 8 places where their edges cross, whichever
+/// way it rocks.
 START_TEST(boxes_stand_on_edges_that_cross)
 {
     rng r = {SEED + 5};
@@ -233,8 +235,8 @@ START_TEST(boxes_stand_on_edges_that_cross)
 }
 END_TEST
 
-/// A cylinder that lies on a box, and an ellipsoid, roll on it at the same height, but for 2e-4 of the radius of rims, and nothing is
-/// deeper than where they are round. One that stands on it stands on the points of its rim.
+/// A cylinder that lies on a box, and an ellipsoid, roll on it at the same height, but for 2e-4 of the radius of rims, and
+/// nothing is deeper than where they are round. One that stands on it stands on the points of its rim.
 START_TEST(round_shapes_roll_on_faces)
 {
     enum { MOST = 200 };
@@ -329,8 +331,8 @@ static double slope_of(const double x[5], double h, double *kink)
     return (8 * (x[3] - x[1]) - (x[4] - x[0])) / (12 * h);
 }
 
-/// Weights that are in part, and how far cores are apart, go with the motion of a as their slopes say, and with that of b as those of
-/// the other.
+/// Weights that are in part, and how far cores are apart, go with the motion of a as their slopes say, and with that of b as
+/// those of the other.
 START_TEST(weights_have_slopes)
 {
     static const core_kind of[][2] = {{CORE_BOX, CORE_BOX},       {CORE_SEGMENT, CORE_BOX},      {CORE_HULL, CORE_HULL},
@@ -374,8 +376,7 @@ START_TEST(weights_have_slopes)
         ck_assert_msg(fabs(by - is) < 1e-5 * size, "cores %d and %d, element %d of weight %g: %g, not %g", (int)kind[0],
                       (int)kind[1], e, w, by, is);
     }
-    printf("pair_weight: slopes of %d lines, off by %.1e; %d of distances; %d kinks\n", lines, worst, parted,
-           kinks);
+    printf("pair_weight: slopes of %d lines, off by %.1e; %d of distances; %d kinks\n", lines, worst, parted, kinks);
     ck_assert_int_ge(lines, 1000);
     ck_assert_int_le(kinks, 200);
 }

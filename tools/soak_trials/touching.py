@@ -1,7 +1,7 @@
 """heaps of random shapes, ragdolls and nets that touch, at steps of 4 to 100 ms: nothing freezes, no energy comes from nowhere, nothing falls through
 
-Counted: steps, and those that gain more than a billionth to a thousandth of the energy at the start, of what is round on flat
-faces (cylinders and ellipsoids among others) apart."""
+Counted: steps, and those that gain more than a billionth to a thousandth of the energy at the start, those with
+cylinders and ellipsoids apart."""
 import csv, json, math, os
 
 from soak_trials import random_scenes
