@@ -393,6 +393,7 @@ KERNEL void fold_restart(const lane_model *m, real h, const rate_pose *V, const 
     for (int k = 0; k < m->nwound; k++) A->after.wound[k] = after->wound[k];
     for (int k = 0; k < m->nv && m->rubs; k++) A->after.z[k] = after->z[k];
     for (int k = 0; k < m->ncontact; k++) A->after.slip[k] = after->slip[k], A->after.press[k] = after->press[k];
+    for (int k = 0; k < m->nslot; k++) A->after.pair_slip[k] = after->pair_slip[k], A->after.pair_press[k] = after->pair_press[k];
     for (int k = 0; k < m->nv; k++)
         A->after.q[k] = after->q[k], A->after.v[k] = fmadd(inv_h, after->a[k] + after->b[k], after->v[k]);
     for (int i = 0, k = -1; i < m->nbody; i++) {

@@ -19,6 +19,7 @@
 #include "integrators/hold_adjoint.h"
 #include "integrators/pose_pullback.h"
 #include "integrators/position_adjoint.h"
+#include "integrators/touching_adjoint.h"
 
 /// What a joint stores, and the work of the forces applied to it: gradients by x, added to A->b, by q to q_bar, by the increments,
 /// over 1/s, to way, by tau to tau_bar [nv].
@@ -88,27 +89,35 @@ KERNEL void alpha_books_pullback(const lane_model *m, position_adjoint *A, const
     alpha_touch_books(m, A, H, kept, before->q);
 }
 
-/// The gradients that `one` has left by normal forces and planes of friction go on through the solve that has found these, `lead`.
-KERNEL void alpha_correction_pullback(const lane_model *m, const alpha_rule *r, const position_state *S, const position_adjoint *one,
-                                      position_adjoint *lead, alpha_adjoint *A, const state_bar *before, real *tau_bar)
+/// As leads_pullback(): the gradients that `one` has left by normal forces and planes of friction go on through the solves that have
+/// found these. Solves that have brought up elements of pairs hand on those of the ground: such elements do not act here.
+KERNEL void alpha_leads_pullback(const lane_model *m, const alpha_rule *r, const position_state *S, const position_adjoint *one,
+                                 touching_adjoint *T, alpha_adjoint *A, const state_bar *before, real *tau_bar)
 {
-    const real zero = rset(0);
-    for (int k = 0; k < m->nv; k++) lead->b[k] = A->rate[k] = A->slack[k] = A->turn[k] = zero;
-    lead->bars.slip = before->slip, lead->bars.lag = before->press;
-    for (int k = 0; k < m->ncontact; k++) before->press[k] = zero;
-    for (int k = 0; k < m->ncontact && m->nsurface; k++) lead->bars.face[k] = zero3();
-    clear_drift(m, &lead->bars);
-    correction_pullback(m, &lead->W, &one->bars, &lead->bars, &lead->P, lead->b, before->q);
-    alpha_solve_pullback(m, r, S, lead, A, before, tau_bar);
-    start_face_pullback(m, &lead->W, lead->bars.face, &lead->P, before->q);
+    const contact_bars *by = &one->bars;
+    for (int p = T->leads - 1; p >= 0; p--) {
+        position_adjoint *const lead = &T->lead[p];
+        const mask solved = gt(T->solves, rset(p));
+        if (!any_of(solved)) continue;
+        for (int k = 0; k < m->nv; k++) lead->b[k] = A->rate[k] = A->slack[k] = A->turn[k] = rset(0);
+        lead->bars.slip = before->slip;
+        pass_contact_bars(m, by, both(solved, not_(T->joins[p])), &lead->bars);
+        clear_drift(m, &lead->bars);
+        correction_pullback(m, &lead->W, by, &lead->bars, &lead->P, lead->b, before->q);
+        alpha_solve_pullback(m, r, S, lead, A, before, tau_bar);
+        by = &lead->bars;
+    }
+    for (int k = 0; k < m->ncontact; k++) before->press[k] = by->lag[k];
+    start_face_pullback(m, &T->lead[0].W, by->face, &T->lead[0].P, before->q);
 }
 
-/// After begin_part() and both solves, whose Newton matrices are in `one` and `lead`, with what trees keep in H, of a step from S to
+/// After begin_part() and all solves, whose Newton matrices are in `one` and in T, with what trees keep, of a step from S to
 /// `end`, before it was held, and to kept, how far bristles are bent: as alpha_pullback().
 KERNEL void alpha_touching_pullback(const lane_model *m, const alpha_rule *r, const position_state *S, const alpha_end *end,
-                                    const vec3 *kept, position_adjoint *one, position_adjoint *lead, hold_adjoint *H,
-                                    alpha_adjoint *A, const state_bar *after, const state_bar *before, real *tau_bar)
+                                    const vec3 *kept, position_adjoint *one, touching_adjoint *T, alpha_adjoint *A,
+                                    const state_bar *after, const state_bar *before, real *tau_bar)
 {
+    hold_adjoint *const H = &T->hold;
     clock_now(m, r->h, 1);
     const ended_motion E = {NULL, end->V, end->rate};
     const bool held = kept_pullback(m, &E, H, after);
@@ -126,7 +135,7 @@ KERNEL void alpha_touching_pullback(const lane_model *m, const alpha_rule *r, co
     contact_memory_pullback(m, &one->W, H->slip, after->press, &one->P, &one->bars, one->b, before->q);
     way_pullback(m, one, A->X, A->x, r->end, before->q);
     alpha_solve_pullback(m, r, &seen, one, A, before, tau_bar);
-    alpha_correction_pullback(m, r, &seen, one, lead, A, before, tau_bar);
+    alpha_leads_pullback(m, r, &seen, one, T, A, before, tau_bar);
     enter_frames_pullback(m, &one->W, S, one->seen, &one->P, before);
     hold_start_pullback(m, H, S->V, S->rate, before);
 }

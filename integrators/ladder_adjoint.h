@@ -73,12 +73,25 @@ KERNEL void alpha_begin(const lane_model *m, const ctn_batch_config *cfg, real h
     begin_part(m, cfg, h, before, L, all);
 }
 
+/// Where alpha did not try the part from `before` to `after`, or gave it up, for what touches at its start or its end.
+KERNEL mask alpha_leaves(const lane_model *m, const ctn_batch_config *cfg, const position_state *before,
+                         const position_state *after, ladder_adjoint *A)
+{
+    const mask settled = settles(m, cfg, before);
+    if (!m->npair) return settled;
+    find_placements(m, after->q, A->one.W.now);
+    const mask ended = leaves_to_order2(m, false, A->one.W.now, after->q, A->again.p, NULL);
+    find_placements(m, before->q, A->again.one.W.start);
+    return either(either(settled, ended),
+                  leaves_to_order2(m, false, A->again.one.W.start, before->q, A->again.p, before->pair_press));
+}
+
 /// The step of alpha, of which the state tells all, once more; not where order 2 was to make it.
 KERNEL mask alpha_prepare(const lane_model *m, const ctn_batch_config *cfg, const position_state *before,
                           const position_state *after, ladder_adjoint *A)
 {
     ladder_work *L = &A->again;
-    const mask skipped = settles(m, cfg, before);
+    const mask skipped = alpha_leaves(m, cfg, before, after, A);
     enter_rung(m, NULL, true, before, L);
     for (int e = 0; e < m->nrow; e++) L->one.W.between.force[e] = after->bond[e];
     for (int k = 0; k < m->nq; k++) L->one.x[k] = after->q[k];
@@ -93,17 +106,32 @@ KERNEL mask alpha_prepare(const lane_model *m, const ctn_batch_config *cfg, cons
     return joins(m) ? both(solved, A->one.factored) : solved;
 }
 
+/// Elements of pairs in a solve of alpha, which is left to order 2 where they act, go: where they do is returned.
+KERNEL mask forget_idle_touches(const lane_model *m, position_adjoint *A)
+{
+    between_work *const B = &A->W.between;
+    mask some = none_of();
+    for (int k = 0; k < B->touches && m->npair; k++) some = either(some, acts_here(&B->touch[k]));
+    B->touches = 0;
+    return some;
+}
+
 /// A step of alpha's, or of order 2 in the place of one of alpha or of several stages, of a model that touches.
 KERNEL mask touching_part(const lane_model *m, const ctn_batch_config *cfg, real h, bool alpha, position_state *before,
                           const position_state *after, const real *tau, ladder_adjoint *A)
 {
-    const mask skipped = settles(m, cfg, before),
-               found = touching_prepare(m, cfg, h, alpha, before, after, tau, &A->again, &A->one, &A->touch);
+    mask found = touching_prepare(m, cfg, h, alpha, before, after, tau, &A->again, &A->one, &A->touch);
     A->by_alpha = alpha;
-    if (alpha) return both(found, not_(skipped));
-    keep_chord(m, before, A);
-    hold_energy(m, &A->chord, A->touch.hold.kept, not_(none_of()));
-    return found;
+    if (!alpha) {
+        keep_chord(m, before, A);
+        hold_energy(m, &A->chord, A->touch.hold.kept, not_(none_of()));
+        return both(found, has_touching_derivative(m, &A->again, &A->touch));
+    }
+    found = both(found, not_(forget_idle_touches(m, &A->one)));
+    for (int p = 0; p < A->touch.leads && m->npair; p++)
+        found = both(found, either(le(A->touch.solves, rset(p)), not_(forget_idle_touches(m, &A->touch.lead[p]))));
+    if (m->npair) found = both(found, le(A->touch.solves, rset(A->touch.leads)));
+    return both(found, not_(alpha_leaves(m, cfg, before, after, A)));
 }
 
 /// Finds what trees keep of the velocities that the stages end with. Returns where the books of those that are held are known.
@@ -135,10 +163,11 @@ KERNEL mask ladder_prepare(const lane_model *m, const ctn_batch_config *cfg, rea
         if (way == 0 && m->ncontact) return touching_part(m, cfg, h, true, before, after, tau, A);
         if (way == 0) return alpha_prepare(m, cfg, before, after, A);
         begin_at_rest(m, before, all);  // as position_step() has it
-        if (m->ncontact) return touching_part(m, cfg, h, false, before, after, tau, A);
-    } else if (stages_of(cfg) == 1 && (m->ncontact || m->npair))
-        return touching_prepare(m, cfg, h, false, before, after, tau, L, &A->one, &A->touch);
-    else if (stages_of(cfg) == 1) {  // the state tells the whole step
+        if (m->ncontact || m->npair) return touching_part(m, cfg, h, false, before, after, tau, A);
+    } else if (stages_of(cfg) == 1 && (m->ncontact || m->npair)) {
+        const mask found = touching_prepare(m, cfg, h, false, before, after, tau, L, &A->one, &A->touch);
+        return both(found, has_touching_derivative(m, L, &A->touch));
+    } else if (stages_of(cfg) == 1) {  // the state tells the whole step
         for (int k = 0; k < m->nv; k++) A->v_bar[k] = h * after->rate[k];
         A->one.W.turn.mode = way;  // beyond the first, with what spins braked
         const mask solved = solves_step(cfg, position_prepare(m, h, before, after->q, A->v_bar, after->bond, tau, &A->one));
@@ -156,15 +185,18 @@ KERNEL mask ladder_prepare(const lane_model *m, const ctn_batch_config *cfg, rea
     }
     if (A->staged) {
         L->more = A->more.P;
+        mask ok = all;
+        if (joins(m)) ok = not_(leaves_to_order2(m, true, W->start, before->q, L->p, before->pair_press));
+        if (!any_of(ok)) return ok;
         enter_rung(m, ladder_rung(cfg, way), false, before, L);
-        mask ok = solve_part(m, cfg, before, all, L, &count);
+        ok = solve_part(m, cfg, before, ok, L, &count);
         A->more.P = L->more;
         stage_prepare(m, &A->more);
         if (m->ncontact) ok = both(ok, find_kept_of_stages(m, before, A));
         return both(ok, same_numbers(L->more.x + (L->more.W.table->stages - 1) * m->nq, after->q, m->nq));
     }
     A->projected = true;
-    if (m->ncontact) return touching_part(m, cfg, h, false, before, after, tau, A);
+    if (m->ncontact || m->npair) return touching_part(m, cfg, h, false, before, after, tau, A);
     enter_rung(m, NULL, false, before, L);
     mask ok = solve_part(m, cfg, before, all, L, &count);
     position_prepare(m, h, before, L->one.x, L->one.u, L->one.W.between.force, tau, &A->one);
@@ -179,7 +211,7 @@ FN void clear_bar(const lane_model *m, const state_bar *bar)
     for (int k = 0; k < masses_of(m); k++) bar->V[k] = zero_rate();
     for (int k = 0; k < m->nbent; k++) bar->slip[k] = zero3();
     for (int k = 0; k < m->ncontact; k++) bar->press[k] = rset(0);
-    for (int k = 0; k < m->nv && m->npair; k++) bar->gain[k] = rset(0);
+    for (int k = 0; k < m->nv && bar->gain; k++) bar->gain[k] = rset(0);
     for (int k = 0; k < m->nslot; k++) bar->pair_slip[k] = zero3(), bar->pair_press[k] = rset(0);
     if (!bar->A) return;  // of alpha that begins anew, too: what it carries is found from q and V
     for (int k = 0; k < m->nv; k++) bar->a[k] = bar->b[k] = rset(0);
@@ -251,7 +283,7 @@ KERNEL void projected_pullback(const lane_model *m, ladder_adjoint *A, const pos
     projection_pullback(m, &A->chord, after, after_bar, &A->projection, A->q_bar, A->v_bar, &A->chord_bar);
     for (int k = 0; k < m->nwound; k++) A->chord_bar.wound[k] = after_bar->wound[k];
     for (int k = 0; k < m->nv && m->rubs; k++) A->chord_bar.z[k] = after_bar->z[k];
-    if (m->ncontact) touching_pullback(m, &A->again, &A->one, &A->touch, before, &A->chord_bar, before_bar, tau_bar);
+    if (m->ncontact || m->npair) touching_pullback(m, &A->again, &A->one, &A->touch, before, &A->chord_bar, before_bar, tau_bar);
     else position_pullback(m, &A->one, before, &A->chord_bar, before_bar, tau_bar);
 }
 
@@ -263,9 +295,10 @@ KERNEL void ladder_pullback(const lane_model *m, ladder_adjoint *A, const positi
     clear_seen(m, &A->one.W, A->one.seen);
     if (A->by_alpha) {
         if (m->ncontact)
-            alpha_touching_pullback(m, &A->again.part.rule, before, &A->again.end, after->slip, &A->one, &A->touch.lead[0],
-                                    &A->touch.hold, &A->alpha, after_bar, before_bar, tau_bar);
+            alpha_touching_pullback(m, &A->again.part.rule, before, &A->again.end, after->slip, &A->one, &A->touch, &A->alpha,
+                                    after_bar, before_bar, tau_bar);
         else alpha_pullback(m, &A->again.part.rule, before, after->V, &A->one, &A->alpha, after_bar, before_bar, tau_bar);
+        for (int k = 0; k < m->nslot; k++) before_bar->pair_slip[k] = zero3(), before_bar->pair_press[k] = rset(0);
         clock_now(m, A->again.part.rule.h, 0), hold_wound(m, before->wound);
         begin_pullback(m, before, &A->again.id, &A->again.loads, &A->alpha, before_bar, tau_bar);
     } else if (before_bar->A) {
@@ -278,10 +311,13 @@ KERNEL void ladder_pullback(const lane_model *m, ladder_adjoint *A, const positi
         bar.q = before_bar->q, bar.tau = tau_bar, bar.slip = before_bar->slip;
         bar.rate = old ? before_bar->old_rate : before_bar->v, bar.V = old ? before_bar->old : before_bar->V;
         clear_bar(m, before_bar);
+        for (int k = 0; k < m->nslot; k++)
+            before_bar->pair_slip[k] = after_bar->pair_slip[k], before_bar->pair_press[k] = after_bar->pair_press[k];
         for (int k = 0; k < m->nv && old; k++) bar.rate[k] = rset(0);
         for (int k = 0; k < masses_of(m) && old; k++) bar.V[k] = zero_rate();
         state_bar held = *after_bar;
         stage_begin_pullback(m, &A->more, after_bar);
+        if (before_bar->gain) stage_gain_pullback(m, &A->more, after->gain, after_bar->gain, &bar);
         if (m->ncontact) {
             stage_hold_pullback(m, &A->more, &A->touch.hold, after_bar, &bar);
             hold_start_pullback(m, &A->touch.hold, before->V, before->rate, before_bar);

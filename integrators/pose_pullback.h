@@ -21,7 +21,8 @@
 /// mass, in the order of the bodies; collocation of order > 2: the same of the rates since the old point; alpha: columns of
 /// accelerations A and B, and a and b of the joints. All: integral terms of motors, how far joints with friction are bent, and
 /// contact points, and the normal forces of these; of links that touch each other what rates have changed by, from which the next
-/// step's first guess is, and the same of what pairs remember. Layout and size come from it.
+/// step's first guess is (but of alpha, whose steps of order 2 begin at rest), and the same of what pairs remember. Layout and size
+/// come from it.
 ///
 ///     part(member, type, count)       count: how many of them; 0: the member is NULL
 #define BAR_PARTS(part)                                                                                                          \
@@ -30,7 +31,7 @@
             part(A, rate_pose, is_alpha(cfg) ? masses_of(m) : 0) part(B, rate_pose, is_alpha(cfg) ? masses_of(m) : 0)            \
                 part(a, real, is_alpha(cfg) ? m->nv : 0) part(b, real, is_alpha(cfg) ? m->nv : 0) part(wound, real, m->nwound)   \
                     part(z, real, m->rubs ? m->nv : 0) part(slip, vec3, m->nbent) part(press, real, m->ncontact)                 \
-                        part(gain, real, m->npair ? m->nv : 0) part(pair_slip, vec3, m->nslot) part(pair_press, real, m->nslot)
+                        part(gain, real, m->npair && !is_alpha(cfg) ? m->nv : 0) part(pair_slip, vec3, m->nslot) part(pair_press, real, m->nslot)
 
 typedef struct {
 #define MEMBER(member, type, count) type *member;

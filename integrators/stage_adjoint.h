@@ -393,6 +393,39 @@ KERNEL void end_stage_bent_pullback(const lane_model *m, stage_adjoint *A, const
     }
 }
 
+/// Of what rates change by at the end of the step, with the gradient bar [nv]; gain [nv]: what has become of that, 0 where the state
+/// has none. Adds to the gradients by the stages, A->b, and by what the step starts from.
+KERNEL void stage_gain_pullback(const lane_model *m, stage_adjoint *A, const real *gain, const real *gain_bar,
+                                const stage_bar *bar)
+{
+    const stages *W = &A->P.W;
+    const stage_table *t = W->table;
+    const int last = t->stages - 1;
+    const real inv_h = W->in.inv_h;
+    for (int i = 0; i < m->nbody; i++) {
+        const lane_body *b = &m->bodies[i];
+        const int j = b->vadr;
+        real by[3];
+        for (int k = 0; k < b->nv; k++) by[k] = sel(lt(rset(0), magnitude(gain[j + k])), inv_h * gain_bar[j + k], rset(0));
+        if (b->kind == JOINT_BALL) {
+            const ball_stages B = ball_at_stages(m, b, t, &W->in);
+            vec3 by_q, by_rate;
+            ball_rate_pullback(m, t, &B, last, t->h[last], rset(1), rset(-t->hV[last]) * W->in.h, load3(by), &by_q, &by_rate,
+                               A->b + j);
+            add3(bar->q + j, by_q), add3(bar->rate + j, by_rate);
+            continue;
+        }
+        for (int k = 0; k < b->nv; k++) {
+            bar->rate[j + k] = fmadd(rset(-t->hV[last]) * W->in.h, by[k], bar->rate[j + k]);
+            for (int l = 0; l < t->stages; l++) {
+                const real d = rset(t->h[last][l]) * by[k];
+                real *const at = &A->b[l * m->nv + j + k];
+                *at = *at + d, bar->q[j + k] = bar->q[j + k] - d;
+            }
+        }
+    }
+}
+
 /// After stage_prepare() and stage_begin_pullback(): added to `bar`, the gradients by what the step starts from, from those by the
 /// state after it.
 KERNEL void stage_pullback(const lane_model *m, stage_adjoint *A, const state_bar *after, const stage_bar *bar)

@@ -34,7 +34,7 @@ typedef struct {
     real solves;                        // and how many there were
     rate_pose *V;                       // [bodies with mass]
     real *guess_x, *guess_u;            // of links that touch each other: the first guess [nq], [nv],
-    mask whole;                         // and where rates leave a gain for the next one
+    mask cut, whole;                    // where it was cut off, and where rates leave a gain for the next one
     hold_adjoint hold;
 } touching_adjoint;
 
@@ -93,19 +93,21 @@ FN mask is_count(real x, int n) { return both(le(x, rset(n)), le(rset(n), x)); }
 
 /// Where a step of links that touch each other has a derivative: it had not too many solves, and its first guess, where friction stands
 /// on that, was not cut off before bodies met. Leaves bodies at that guess in L.
-KERNEL mask has_touching_derivative(const lane_model *m, mask cut, ladder_work *L, touching_adjoint *A)
+KERNEL mask has_touching_derivative(const lane_model *m, ladder_work *L, touching_adjoint *A)
 {
     const solve *const first = &A->lead[0].W;
     mask has = le(A->solves, rset(A->leads));
+    if (!m->npair) return not_(none_of());
     for (int k = 0; k < m->nq; k++) L->one.x[k] = A->guess_x[k];
     for (int k = 0; k < m->nv; k++) L->one.u[k] = A->guess_u[k];
     place_bodies(m, &L->one.W);
-    for (int k = 0; k < first->between.touches; k++) has = both(has, not_(both(cut, stands_ahead(&first->between.touch[k]))));
+    for (int k = 0; k < first->between.touches; k++) has = both(has, not_(both(A->cut, stands_ahead(&first->between.touch[k]))));
     return has;
 }
 
 /// The step of order 2, or of alpha, of a model that touches: the state does not tell the solutions whose normal forces have
-/// corrected friction. Where the last one did not, as it would have changed nothing, it is the step's.
+/// corrected friction. Where the last one did not, as it would have changed nothing, it is the step's. Afterwards, of order 2,
+/// has_touching_derivative().
 KERNEL mask touching_prepare(const lane_model *m, const ctn_batch_config *cfg, real h, bool alpha, position_state *before,
                              const position_state *after, const real *tau, ladder_work *L, position_adjoint *one,
                              touching_adjoint *A)
@@ -113,13 +115,12 @@ KERNEL mask touching_prepare(const lane_model *m, const ctn_batch_config *cfg, r
     newton_progress N = no_newton();
     position_counts count = no_counts();
     const mask all = not_(none_of());
-    mask cut = none_of();
     start_from(before, tau, &L->one.W);
     find_placements(m, before->q, L->one.W.start);
     begin_part(m, cfg, h, before, L, all);
     enter_rung(m, NULL, alpha, before, L);
     guess_part(m, before, L, all, all);
-    if (joins(m)) cut = guess_between(m, before, &L->one, all);
+    A->cut = joins(m) ? guess_between(m, before, &L->one, all) : none_of();
     for (int k = 0; k < m->nq && m->npair; k++) A->guess_x[k] = L->one.x[k];
     for (int k = 0; k < m->nv && m->npair; k++) A->guess_u[k] = L->one.u[k];
     for (int p = 0; p < A->leads; p++) A->lead[p].W.between.touches = 0, A->joins[p] = none_of();
@@ -143,33 +144,27 @@ KERNEL mask touching_prepare(const lane_model *m, const ctn_batch_config *cfg, r
     for (int p = 0; p < A->leads && m->npair; p++) keep_list(&one->W, none_of(), &A->lead[p].W);
     if (alpha && any_of(unwind(m, &L->one, all))) find_placements(m, L->one.x, L->one.W.now);
     for (int p = 0; p < A->leads; p++) keep_solution(m, &L->one, le(made, rset(p)), &A->lead[p]);
-    if (alpha) {
-        aimed_prepare(m, &L->part.rule, before, tau, &L->one, L->one.x, L->one.u, L->one.W.between.force, one);
-        aimed_prepare(m, &L->part.rule, before, tau, &L->one, A->lead[0].x, A->lead[0].u, A->lead[0].W.between.force,
-                      &A->lead[0]);
-        end_rates_of_alpha(m, &L->part.rule, before, &L->one, &L->end);
-    } else position_prepare(m, h, before, L->one.x, L->one.u, L->one.W.between.force, tau, one);
-    mask factored = joins(m) ? one->factored : all;
-    if (joins(m) && alpha) factored = both(factored, A->lead[0].factored);
-    for (int p = 0; p < A->leads && !alpha; p++) {
-        position_adjoint *const lead = &A->lead[p];
+    mask factored = all;
+    for (int p = -1; p < A->leads; p++) {  // -1: the solution
+        position_adjoint *const to = p < 0 ? one : &A->lead[p];
+        const real *const x = p < 0 ? L->one.x : to->x, *const u = p < 0 ? L->one.u : to->u,
+                          *const f = p < 0 ? L->one.W.between.force : to->W.between.force;
         const mask solved = gt(A->solves, rset(p));
         if (!any_of(solved)) continue;
-        position_prepare(m, h, before, lead->x, lead->u, lead->W.between.force, tau, lead);
-        if (joins(m)) factored = both(factored, either(not_(solved), lead->factored));
+        if (alpha) aimed_prepare(m, &L->part.rule, before, tau, &L->one, x, u, f, to);
+        else position_prepare(m, h, before, x, u, f, tau, to);
+        if (joins(m)) factored = both(factored, either(not_(solved), to->factored));
     }
+    if (alpha) end_rates_of_alpha(m, &L->part.rule, before, &L->one, &L->end);
     const solved_part Q = solution_with(m, L, NULL);
     if (m->ncontact) end_touches(m, &L->one.W);
     if (holds_energy(m)) find_kept(m, before, &Q, h, A->hold.kept);
     else keep_all(m, A->hold.kept);
     clock_now(m, h, 1);
-    mask found = both(both(N.converged, factored), same_numbers(L->one.x, after->q, m->nq));
-    if (m->npair) {
-        A->whole = le(rset(cfg->dt), h);
-        for (int k = 0; k < m->ncontact; k++) A->whole = both(A->whole, le(after->press[k], rset(0)));
-        for (int k = 0; k < m->nslot; k++) A->whole = both(A->whole, le(after->pair_press[k], rset(0)));
-        found = both(found, has_touching_derivative(m, cut, L, A));
-    }
+    const mask found = both(both(N.converged, factored), same_numbers(L->one.x, after->q, m->nq));
+    A->whole = le(rset(cfg->dt), h);
+    for (int k = 0; k < m->ncontact; k++) A->whole = both(A->whole, le(after->press[k], rset(0)));
+    for (int k = 0; k < m->nslot; k++) A->whole = both(A->whole, le(after->pair_press[k], rset(0)));
     return alpha ? both(found, not_(held_unbooked(m, A->hold.kept, false))) : found;
 }
 
@@ -227,7 +222,8 @@ KERNEL void gain_pullback(const lane_model *m, const solve *W, mask whole, const
     }
 }
 
-/// Of the first guess q (+) h (rate + gain), with the gradient g [nv] by turns and places there.
+/// Of the first guess q (+) h (rate + gain), with the gradient g [nv] by turns and places there. Alpha has no gradients by gains:
+/// its guess, of order 2, is q.
 KERNEL void guess_pullback(const lane_model *m, const solve *W, const position_state *start, const real *g,
                            const state_bar *before)
 {
@@ -244,6 +240,7 @@ KERNEL void guess_pullback(const lane_model *m, const solve *W, const position_s
         }
         for (int k = 0; k < b->nv; k++) {
             if (b->kind != JOINT_BALL) before->q[j + k] = before->q[j + k] + by[k];
+            if (!before->gain) continue;
             before->v[j + k] = fmadd(h, by[k], before->v[j + k]), before->gain[j + k] = fmadd(h, by[k], before->gain[j + k]);
         }
     }
@@ -268,13 +265,13 @@ KERNEL void touching_pullback(const lane_model *m, const ladder_work *L, positio
     position_begin_pullback(m, one, after, before);
     one->bars.slip = before->slip;
     clear_contact_bars(m, &one->bars), clear_pair_bars(m->npair ? one->W.between.touches : 0, &one->touch);
-    for (int k = 0; k < m->nv && m->npair; k++) before->gain[k] = rset(0);
+    for (int k = 0; k < m->nv && before->gain; k++) before->gain[k] = rset(0);
     for (int k = 0; k < m->nslot; k++) before->pair_slip[k] = zero3(), before->pair_press[k] = rset(0);
     step_bent_pullback(m, one, after->z, before->q);
     contact_memory_pullback(m, &one->W, after->slip, after->press, &one->P, &one->bars, one->b, before->q);
     if (m->npair) touch_memory_pullback(m, &one->W, after->pair_slip, after->pair_press, &one->P, &one->touch, one->b, before->q);
     hold_pullback(m, one, &A->hold, after, before, tau_bar);
-    if (m->npair) gain_pullback(m, &one->W, A->whole, after->gain, A->hold.rate, before);
+    if (before->gain) gain_pullback(m, &one->W, A->whole, after->gain, A->hold.rate, before);
     step_wound_pullback(m, one, A->hold.wound, before->q, NULL);
     leave_frames_pullback(m, &one->W, A->hold.V, NULL, NULL, one->seen, &one->P, one->b);
     way_pullback(m, one, A->hold.V, A->hold.rate, one->W.in.inv_h, before->q);

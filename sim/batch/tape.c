@@ -161,12 +161,6 @@ ctn_status tape_check(const ctn_model *model, const ctn_batch_config *cfg, int s
                         "motors[%d]: the integral term (ki) of a motor on a ball has no derivatives in this version; take kp and kd "
                         "alone",
                         k);
-    if (config_between(model) && !is_order2(cfg) && (model->npair || cfg->method != CTN_ALPHA))
-        return fail(
-            err, CTN_UNAVAILABLE,
-            "method: %s has no derivatives of steps with %s in this version; take %scollocation of order 2, or radau of 1 "
-            "stage",
-            ctn_method_name(cfg->method), config_between(model), model->npair ? "" : "alpha, ");
     if (model->ncontact && !touching_steps(model, cfg, err)) return CTN_UNAVAILABLE;
     if (cfg->method == CTN_ALPHA && !loads_have_mass(model, err)) return CTN_UNAVAILABLE;
     if (steps < 1) return fail(err, CTN_BAD_ARGUMENT, "steps: expected 1 or more, found %d", steps);
