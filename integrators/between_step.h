@@ -307,7 +307,7 @@ KERNEL void matrix_of_step(const lane_model *m, solve *W, mask dropped)
     bend_of_touches(m, W, dropped);
     for (int k = 0; k < m->nbond; k++) {
         const model_bond *const o = &m->bonds[k];
-        bond_curvature(W, o, B->force + o->row, B->P, &G);
+        if (is_loop(o)) bond_curvature(o, ends_now(W, o), B->force + o->row, B->P, &G);
         if (!o->points) continue;
         const real pull = pull_of_length(m, W, o).force;
         for (EACH_PIECE(i, m, o, true)) piece_curvature(m, W, i, pull, B->P, &G);
@@ -325,7 +325,7 @@ KERNEL void matrix_of_step(const lane_model *m, solve *W, mask dropped)
     for (int k = 0; k < m->nbond; k++) {
         const model_bond *const o = &m->bonds[k];
         reach_bond(m, M, k, false), row_is_known(m, M);
-        if (bond_curvature(W, o, B->force + o->row, B->P, &G)) {
+        if (is_loop(o) && bond_curvature(o, ends_now(W, o), B->force + o->row, B->P, &G)) {
             G = undropped_cross(G, dropped);
             matrix_add_cross(m, M, M->H, W->now, o->a, o->b, &G);
         }

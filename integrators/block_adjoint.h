@@ -85,7 +85,7 @@ KERNEL void adjoint_output(const lane_model *m, const ctn_batch_config *cfg, adj
 {
     const state_bar *bar = &W->after_bar;
     const position_state S = as_position(&W->after);
-    if (position_based(cfg->method)) position_output_pullback(m, &S, W->q_bar, W->v_bar, &W->ve, bar);
+    if (position_based(cfg->method)) position_output_pullback(m, &S, W->q_bar, W->v_bar, reads_on_loops(m, cfg), &W->ve, bar);
     else if (cfg->method == CTN_VARIATIONAL) momentum_output_pullback(m, S.q, W->after.p, W->q_bar, W->v_bar, &W->ve, bar);
     else
         for (int k = 0; k < m->nv; k++) {

@@ -10,6 +10,7 @@
 #include "integrators/chart.h"
 #include "integrators/energy.h"
 #include "integrators/load_forces.h"
+#include "integrators/loop_velocity.h"
 #include "integrators/explicit.h"
 #include "integrators/between_tally.h"
 #include "integrators/contact_tally.h"
@@ -88,6 +89,8 @@ typedef struct {
     force_rows forces;
     lane_clock clock;
     real *wound;      // [nwound] integral terms now
+    tree_factors inertia;  // of models with loops that several stages take, as the next
+    loop_velocity loops;
     real *tau, *out;  // [nv], [nv]; tau: the forces of the step in hand
 } block_work;
 
@@ -124,6 +127,10 @@ KERNEL const real *block_velocity(const lane_model *m, const ctn_batch_config *c
     } else if (position_based(cfg->method)) {
         const position_state P = as_position(S);
         nearest_velocity(m, &P, &W->po.aba, W->po.one.d, W->out);
+        if (reads_on_loops(m, cfg)) {
+            factor_inertia(m, S->q, &W->inertia), find_loop_rows(m, S->q, &W->inertia, &W->loops);
+            keep_to_loops(m, &W->loops, W->out, W->loops.force);
+        }
     } else return S->v;
     return W->out;
 }

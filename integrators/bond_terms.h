@@ -22,7 +22,7 @@
 
 FN bond_ends ends_now(const solve *W, const model_bond *o)
 {
-    return ends_between(W, o->a, o->at_a, now_at(W, o->a), o->b, o->at_b, now_at(W, o->b));
+    return ends_between(W->p, o->a, o->at_a, now_at(W, o->a), o->b, o->at_b, now_at(W, o->b));
 }
 
 FN vec3 unit_axis(int k) { return vec(rset(k == 0), rset(k == 1), rset(k == 2)); }
@@ -155,15 +155,15 @@ KERNEL real evaluate_bonds(const lane_model *m, solve *W)
 
 // ---- in the matrix
 
-/// The curvature of bond k at the iterate: into the blocks of both bodies, and the cross block, which is not 0 where it returns
-/// true.
-KERNEL bool bond_curvature(const solve *W, const model_bond *o, const real *force, inertia6 *P, cross_block *G)
+FN bool is_loop(const model_bond *o) { return o->rows && o->kind != BOND_COUPLING; }
+
+/// The curvature of a loop whose ends are at e: into the blocks of both bodies, and the cross block, which is not 0 where it
+/// returns true.
+KERNEL bool bond_curvature(const model_bond *o, bond_ends e, const real *force, inertia6 *P, cross_block *G)
 {
     inertia6 *const A = o->a < 0 ? NULL : &P[o->a], *const B = o->b < 0 ? NULL : &P[o->b];
-    if (!o->rows || o->kind == BOND_COUPLING) return false;
     *G = no_cross();
     if (o->kind == BOND_DISTANCE) {
-        const bond_ends e = ends_now(W, o);
         const real length = root(dot(e.x, e.x));
         const vec3 n = scale(e.x, rset(1) / length), f = scale(n, force[0]);
         if (A) add_point_bend(A, e.ra, f);
@@ -171,7 +171,6 @@ KERNEL bool bond_curvature(const solve *W, const model_bond *o, const real *forc
         add_way_stiffness(A, B, G, e.ra, e.rb, string_stiffness(n, force[0], length));
         return A && B;
     }
-    const bond_ends e = ends_now(W, o);
     const int places = place_rows(o->kind);
     const mat3 Aa = mmul(e.A.R, const33(o->axes_a)), Ab = mmul(e.B.R, const33(o->axes_b));
     bool crosses = false;

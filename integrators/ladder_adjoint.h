@@ -231,7 +231,7 @@ KERNEL void projection_pullback(const lane_model *m, const position_state *befor
     for (int k = 0; k < m->nslot; k++)
         before_bar->pair_slip[k] = after_bar->pair_slip[k], before_bar->pair_press[k] = after_bar->pair_press[k];
     motion_start_pullback(m, after->q, after->rate, after_bar, A, q_bar, v_bar);
-    position_output_pullback(m, before, q_bar, v_bar, A, before_bar);
+    position_output_pullback(m, before, q_bar, v_bar, false, A, before_bar);
 }
 
 /// What all lanes have gathered by targets, integral terms and bristles, kept; or (back) put back where `found` says no.

@@ -22,16 +22,16 @@
 #include "integrators/energy.h"
 #include "integrators/pair_terms.h"
 
-/// Two points of two bodies, and how far a's is from b's.
+/// Two points of two bodies, and how far a's is from b's; p: origins of bodies at the start of the step.
 typedef struct {
     body_at A, B;
     vec3 ra, rb, x;
 } bond_ends;
 
-FN bond_ends ends_between(const solve *W, int a, const double at_a[3], body_at A, int b, const double at_b[3], body_at B)
+FN bond_ends ends_between(const vec3 *p, int a, const double at_a[3], body_at A, int b, const double at_b[3], body_at B)
 {
     bond_ends e;
-    const vec3 pa = a < 0 ? zero3() : W->p[a], pb = b < 0 ? zero3() : W->p[b];
+    const vec3 pa = a < 0 ? zero3() : p[a], pb = b < 0 ? zero3() : p[b];
     e.A = A, e.B = B, e.ra = mul(A.R, const3(at_a)), e.rb = mul(B.R, const3(at_b));
     e.x = add(sub(pa, pb), add(sub(A.dp, B.dp), sub(e.ra, e.rb)));
     return e;
@@ -70,7 +70,7 @@ FN path_piece piece_of(const lane_model *m, const solve *W, int k, bool begun)
     const bond_point *const from = &m->bond_points[k], *const to = from + 1;
     const int a = from->body, b = to->body;
     const bond_ends e =
-        ends_between(W, a, from->at, begun ? begun_at(W, a) : now_at(W, a), b, to->at, begun ? begun_at(W, b) : now_at(W, b));
+        ends_between(W->p, a, from->at, begun ? begun_at(W, a) : now_at(W, a), b, to->at, begun ? begun_at(W, b) : now_at(W, b));
     path_piece P;
     P.a = a, P.b = b, P.ra = e.ra, P.rb = e.rb, P.length = root(dot(e.x, e.x));
     P.n = scale(e.x, rset(1) / sel(gt(P.length, rset(0)), P.length, rset(1)));

@@ -62,8 +62,8 @@ KERNEL void stage_prepare(const lane_model *m, stage_adjoint *A)
     stages *W = &A->P.W;
     const int s = W->table->stages;
     real square;
-    evaluate_stages(m, W);
-    stage_rows(m, W, &square);
+    look_at_stages(m, W, &square);
+    if (W->bonds.row) fill_stage_border(m, W);
     stage_factor(m, W, &A->P.sweep);
     for (int i = 0; i < m->nbody; i++)
         for (int a = 0; a < s; a++) A->at[a * m->nbody + i] = W->body[i * s + a].T;
@@ -337,7 +337,8 @@ KERNEL void rows_pullback(const lane_model *m, stage_adjoint *A, const stage_bar
     const stages *W = &A->P.W;
     const stage_table *t = W->table;
     const int s = t->stages;
-    stage_solve_transposed(m, W, &A->P.sweep, A->b, A->y);
+    if (W->bonds.row) stage_bond_solve_transposed(m, W, &A->P.sweep, A->b, A->y);
+    else stage_solve_transposed(m, W, &A->P.sweep, A->b, A->y);
     for (int a = 0; a < s; a++) {
         const placement *T = A->at + a * m->nbody;
         double h = 0, d = 0;

@@ -17,6 +17,7 @@
 #include "forces/body_loads.h"
 #include "contact/law.h"
 #include "contact/rolling.h"
+#include "integrators/between_work.h"
 #include "integrators/joint_terms.h"
 #include "integrators/force_unit.h"
 #include "integrators/collocation.h"
@@ -52,6 +53,16 @@ typedef struct {
     real link;   // and over that of the link alone
 } stage_start;
 
+/// Loops and couplings at the stages of the iterate (stage_bonds.h), with n numbers of the border at each.
+typedef struct {
+    bond_row *row;                      // [stages][nrow]; NULL: there are none that stages take
+    real *force, *base, *step, *fresh;  // [stages][nrow], where the Newton step starts, the step, and the one in hand
+    inertia6 *bend;                     // [stages][nbody] curvature
+    real *lead, *push;                  // [stages][n][nv] rows and columns of the border
+    real *moves, *rhs;                  // [stages n][stages][nv] what columns are solved to; [stages][nv]
+    real *M;                            // [stages n][stages n + 1]
+} stage_bonds;
+
 /// Everything a solve with stages works on; stage by stage: x, u, r.
 typedef struct {
     const stage_table *table;
@@ -74,6 +85,7 @@ typedef struct {
     mask glued;         // lanes at their first iterate, where what has stuck sticks
     real *r;            // [stages][nv] rows (balls: body axes)
     real *K;            // [nv][3 stages^2] derivatives of the joint terms: of a body from 3 s^2 times its `dof` on
+    stage_bonds bonds;
     real link;          // the largest row over the scales of links alone
     mask too_far;       // an increment is ambiguous (joint_terms.h)
 } stages;

@@ -15,6 +15,7 @@
 #include "integrators/follow.h"
 #include "integrators/position_step.h"
 #include "integrators/stage_tables.h"
+#include "integrators/stage_bonds.h"
 #include "integrators/stage_terms.h"
 #include "integrators/stage_residual.h"
 #include "integrators/stage_sweep.h"
@@ -118,18 +119,27 @@ FN void shorten_stages(newton_progress *N, mask rejected, real square, real norm
 
 FN int most_stage_iterations(int max_iterations) { return max_iterations < STAGE_ITERATIONS ? max_iterations : STAGE_ITERATIONS; }
 
+/// Rows, and equations, at the iterate; returns and tells what stage_rows() does.
+KERNEL real look_at_stages(const lane_model *m, stages *W, real *square)
+{
+    evaluate_stages(m, W);
+    if (W->bonds.row) evaluate_stage_bonds(m, W);
+    const real most = stage_rows(m, W, square);
+    return W->bonds.row ? stage_bond_rows(m, W, square) : most;
+}
+
 /// One iteration, as newton_pass() (position_step.h), with the norm of the scaled rows in the place of the energy.
 KERNEL void stage_pass(const lane_model *m, double tolerance, int max_iterations, newton_progress *N, stage_work *P,
                        position_counts *count)
 {
     stages *W = &P->W;
+    const bool bonds = W->bonds.row;
     const int s = W->table->stages, most_iterations = most_stage_iterations(max_iterations);
     const real one = rset(1), zero = rset(0);
     const real alpha = N->alpha, norm = N->E;
     real square;
     W->glued = m->ncontact ? both(N->running, lt(N->iterations, one)) : none_of();
-    evaluate_stages(m, W);
-    const real most = stage_rows(m, W, &square);
+    const real most = look_at_stages(m, W, &square);
     count_evaluation(count, N->running);
     const mask accepted = takes_iterate(N, le(square, rset(NOT_REACHED)), is_lower(square, norm, alpha), tolerance);
     const mask rejected = both(N->running, not_(accepted));
@@ -140,8 +150,9 @@ KERNEL void stage_pass(const lane_model *m, double tolerance, int max_iterations
         for (int i = 0; i < s * m->nbody && any_of(follows); i++)
             keep_whereabouts(&P->at[i], &W->body[i].T, W->body[i].dp, follows);
         P->sweep.held = both(both(N->running, N->follows), not_(need));
-        const real size = stage_newton(m, W, &P->sweep, P->fresh);
+        const real size = bonds ? stage_bond_newton(m, W, &P->sweep, P->fresh) : stage_newton(m, W, &P->sweep, P->fresh);
         for (int k = 0; k < s * m->nv; k++) P->d[k] = sel(need, P->fresh[k], P->d[k]);
+        if (bonds) base_stage_bonds(m, W, need);
         for (int k = 0; k < s * m->nq; k++) P->base[k] = sel(need, P->x[k], P->base[k]);
         for (int k = 0; k < s * m->nv; k++) P->base_u[k] = sel(need, P->u[k], P->base_u[k]);
         base_newton(N, need, square, first_share(m, P->d, s));
@@ -152,9 +163,11 @@ KERNEL void stage_pass(const lane_model *m, double tolerance, int max_iterations
         count->line_search = count->line_search + sel(rejected, one, zero);
         shorten_stages(N, rejected, square, norm);
     }
+    if (bonds) N->hard = none_of();  // a step with forces is not followed
     const mask moves = both(N->running, either(need, rejected)), follows = both(moves, N->follows);
     move_stages(m, P, N->alpha, both(moves, not_(follows)));
     if (any_of(follows)) follow_stages(m, P, N->alpha, follows);
+    if (bonds) move_stage_bonds(m, W, N->alpha, moves);
     N->running = both(N->running, may_go_on(count));
 }
 

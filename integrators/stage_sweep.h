@@ -83,6 +83,17 @@ FN void add_turning_block(real *at, int w, mat3 M, vec3 n)
     add_block(at, w, mat3_add(M, dyad_and_skew(zero3(), zero3(), n)), zero3(), zero3(), rset(0));
 }
 
+/// Adds L to P, rows of `width`.
+FN void add_inertia_block(real *P, int width, inertia6 L)
+{
+    const mat3 A = sym_full(L.A), D = sym_full(L.D), Bt = transposed(L.B);
+    const vec3 top[3] = {A.x, A.y, A.z}, right[3] = {Bt.x, Bt.y, Bt.z}, left[3] = {L.B.x, L.B.y, L.B.z}, low[3] = {D.x, D.y, D.z};
+    for (int k = 0; k < 3; k++) {
+        real *const n = P + width * k, *const f = P + width * (3 + k);
+        add3(n, top[k]), add3(n + 3, right[k]), add3(f, left[k]), add3(f + 3, low[k]);
+    }
+}
+
 /// Adds the block of a solve of one stage to P.
 FN void add_solve_block(const lane_model *m, const lane_body *b, const solve *W, int i, int width, real *P)
 {
@@ -93,14 +104,7 @@ FN void add_solve_block(const lane_model *m, const lane_body *b, const solve *W,
         const mat3 R = W->now[i].R;
         add_turning_block(P, width, end_couple_block(b, f, R), scale(end_couple(b, f, R), rset(0.5)));
     }
-    if (!is_loaded(b, W)) return;
-    const inertia6 L = W->load[b->load].P;
-    const mat3 A = sym_full(L.A), D = sym_full(L.D), Bt = transposed(L.B);
-    const vec3 top[3] = {A.x, A.y, A.z}, right[3] = {Bt.x, Bt.y, Bt.z}, left[3] = {L.B.x, L.B.y, L.B.z}, low[3] = {D.x, D.y, D.z};
-    for (int k = 0; k < 3; k++) {
-        real *const n = P + width * k, *const f = P + width * (3 + k);
-        add3(n, top[k]), add3(n + 3, right[k]), add3(f, left[k]), add3(f + 3, low[k]);
-    }
+    if (is_loaded(b, W)) add_inertia_block(P, width, W->load[b->load].P);
 }
 
 /// Adds the blocks of body i itself to P, rows of `width`.
@@ -525,6 +529,8 @@ FN void stage_inward_body(const lane_model *m, const stages *W, stage_sweep *wor
     if (W->one) add_solve_block(m, b, W->one, i, B.width, P);
     else if (f.flags & BODY_MASS) add_stage_blocks(b, W, s, i, B.width, P);
     if (f.flags & BODY_LOAD && !W->one) add_load_blocks(m, b, W, s, B.width, keep, P);
+    for (int a = 0; a < s && W->bonds.row; a++)
+        add_inertia_block(P + (B.width + 1) * 6 * a, B.width, W->bonds.bend[a * m->nbody + i]);
     if (f.kind == JOINT_BALL || f.kind == JOINT_TRANSLATION) eliminate_stages(m, b, f.kind, 3, W, s, i, open, keep, P, work);
     else eliminate_stages(m, b, f.kind, 1, W, s, i, open, keep, P, work);
     if (!(f.flags & BODY_ROOT) && has_arm(f)) shift_stages(W, s, i, B, P);
@@ -623,9 +629,7 @@ KERNEL real stage_newton(const lane_model *m, const stages *W, stage_sweep *work
     switch (W->table->stages) {
     case 2: stage_sweep_inward(m, W, work, 2, false); return stage_sweep_outward(m, W, work, 2, d);
     case 3: stage_sweep_inward(m, W, work, 3, false); return stage_sweep_outward(m, W, work, 3, d);
-    default:
-        stage_sweep_inward(m, W, work, W->table->stages, false);
-        return stage_sweep_outward(m, W, work, W->table->stages, d);
+    default: stage_sweep_inward(m, W, work, W->table->stages, false); return stage_sweep_outward(m, W, work, W->table->stages, d);
     }
 }
 
@@ -634,6 +638,49 @@ KERNEL void stage_factor(const lane_model *m, const stages *W, stage_sweep *work
 {
     work->held = none_of();
     stage_sweep_inward(m, W, work, W->table->stages, true);
+}
+
+/// What hangs on body i, in `twist`, goes on to its parent, about whose origin it is then.
+FN void hand_up(const lane_model *m, const stages *W, stage_sweep *work, int i)
+{
+    const int s = W->table->stages, w = 6 * s;
+    const lane_body *b = &m->bodies[i];
+    const real *p = work->twist + i * w;
+    for (int a = 0; a < s; a++) {
+        wrench t;
+        t.n = vec(p[6 * a], p[6 * a + 1], p[6 * a + 2]), t.f = vec(p[6 * a + 3], p[6 * a + 4], p[6 * a + 5]);
+        if (has_arm(form_of(b))) t = wrench_shift(t, W->body[i * s + a].T.r);
+        const real six[6] = {t.n.x, t.n.y, t.n.z, t.f.x, t.f.y, t.f.z};
+        real *up = work->twist + b->parent * w + 6 * a;
+        for (int j = 0; j < 6; j++) up[j] = up[j] + six[j];
+    }
+}
+
+/// The motion of its parent, in `twist`, carries body i.
+FN void hand_down(const lane_model *m, const stages *W, stage_sweep *work, int i)
+{
+    const int s = W->table->stages, w = 6 * s;
+    const lane_body *b = &m->bodies[i];
+    real *d = work->twist + i * w;
+    for (int a = 0; a < s; a++) {
+        for (int j = 0; j < 6 && (b->flags & BODY_ROOT); j++) d[6 * a + j] = rset(0);
+        if (b->flags & BODY_ROOT) continue;
+        const real *up = work->twist + b->parent * w + 6 * a;
+        for (int j = 0; j < 6; j++) d[6 * a + j] = up[j];
+        if (!has_arm(form_of(b))) continue;
+        const vec3 r = W->body[i * s + a].T.r, v = cross_add(vec(up[3], up[4], up[5]), vec(up[0], up[1], up[2]), r);
+        d[6 * a + 3] = v.x, d[6 * a + 4] = v.y, d[6 * a + 5] = v.z;
+    }
+}
+
+/// Adds to the motion d [6 s] of body i that of its degree of freedom c, those of a stage after those of the one before, by y.
+FN void move_along(const lane_body *b, const stages *W, int i, int c, real y, real *d)
+{
+    const int a = c / b->nv;
+    real *const t = d + 6 * a;
+    const twist S = joint_subspace(b, b->kind, W->body[i * W->table->stages + a].T.R, c % b->nv);
+    t[0] = fmadd(S.w.x, y, t[0]), t[1] = fmadd(S.w.y, y, t[1]), t[2] = fmadd(S.w.z, y, t[2]);
+    t[3] = fmadd(S.v.x, y, t[3]), t[4] = fmadd(S.v.y, y, t[4]), t[5] = fmadd(S.v.z, y, t[5]);
 }
 
 /// y with J'y = b, after stage_factor(); both [stages][nv]. J' has the factors of J with U and L' exchanged:
@@ -658,14 +705,7 @@ KERNEL void stage_solve_transposed(const lane_model *m, const stages *W, stage_s
         if (b->flags & BODY_ROOT) continue;
         for (int c = 0; c < N; c++)
             for (int j = 0; j < w; j++) p[j] = fmadd(X[(w + 1) * c + j], g[c], p[j]);
-        for (int a = 0; a < s; a++) {
-            wrench t;
-            t.n = vec(p[6 * a], p[6 * a + 1], p[6 * a + 2]), t.f = vec(p[6 * a + 3], p[6 * a + 4], p[6 * a + 5]);
-            if (has_arm(form_of(b))) t = wrench_shift(t, W->body[i * s + a].T.r);
-            const real six[6] = {t.n.x, t.n.y, t.n.z, t.f.x, t.f.y, t.f.z};
-            real *up = work->twist + b->parent * w + 6 * a;
-            for (int j = 0; j < 6; j++) up[j] = up[j] + six[j];
-        }
+        hand_up(m, W, work, i);
     }
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
@@ -673,25 +713,14 @@ KERNEL void stage_solve_transposed(const lane_model *m, const stages *W, stage_s
         const real *U = work->U + b->dof * s * w, *inverse = work->inverse + 3 * s * s * b->dof;
         real *d = work->twist + i * w;
         for (int c = 0; c < N; c++) g[c] = y_[(c / n) * m->nv + b->vadr + c % n];
-        for (int a = 0; a < s; a++) {
-            for (int j = 0; j < 6 && (b->flags & BODY_ROOT); j++) d[6 * a + j] = rset(0);
-            if (b->flags & BODY_ROOT) continue;
-            const real *up = work->twist + b->parent * w + 6 * a;
-            for (int j = 0; j < 6; j++) d[6 * a + j] = up[j];
-            if (!has_arm(form_of(b))) continue;
-            const vec3 r = W->body[i * s + a].T.r, v = cross_add(vec(up[3], up[4], up[5]), vec(up[0], up[1], up[2]), r);
-            d[6 * a + 3] = v.x, d[6 * a + 4] = v.y, d[6 * a + 5] = v.z;
-        }
+        hand_down(m, W, work, i);
         for (int j = 0; j < w && !(b->flags & BODY_ROOT); j++)
             for (int c = 0; c < N; c++) g[c] = fnmadd(U[N * j + c], d[j], g[c]);
         for (int c = 0; c < N; c++) {
-            const int a = c / n;
-            real y = rset(0), *t = d + 6 * a;
+            real y = rset(0);
             for (int k = 0; k < N; k++) y = fmadd(inverse[N * k + c], g[k], y);
-            y_[a * m->nv + b->vadr + c % n] = y;
-            const twist S = joint_subspace(b, b->kind, W->body[i * s + a].T.R, c % n);
-            t[0] = fmadd(S.w.x, y, t[0]), t[1] = fmadd(S.w.y, y, t[1]), t[2] = fmadd(S.w.z, y, t[2]);
-            t[3] = fmadd(S.v.x, y, t[3]), t[4] = fmadd(S.v.y, y, t[4]), t[5] = fmadd(S.v.z, y, t[5]);
+            y_[(c / n) * m->nv + b->vadr + c % n] = y;
+            move_along(b, W, i, c, y, d);
         }
     }
 }

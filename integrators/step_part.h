@@ -78,6 +78,12 @@ FN bool goes_by_couples(const lane_model *m, const ctn_batch_config *cfg)
     return m->skew && stages_of(cfg) == 1 && !is_alpha(cfg) && (cfg->method == CTN_RADAU || cfg->method == CTN_COLLOCATION);
 }
 
+/// Whether velocities that are read keep to loops (loop_velocity.h).
+FN bool reads_on_loops(const lane_model *m, const ctn_batch_config *cfg)
+{
+    return m->nrow && cfg->method == CTN_RADAU && cfg->stages > 1 && stages_take_bonds(m);
+}
+
 /// What the state holds besides q, rates, their gain and V: `old` and `old_rate`; `created`.
 FN bool carries_old(const ctn_batch_config *cfg) { return cfg->method == CTN_COLLOCATION && cfg->order > 2; }
 FN bool carries_energy(const lane_model *m, const ctn_batch_config *cfg)
@@ -120,11 +126,11 @@ FN mask settles(const lane_model *m, const ctn_batch_config *cfg, const position
 /// Whether what trees gain where they touch the ground is taken from them: not where loops could push them.
 FN bool holds_energy(const lane_model *m) { return m->ncontact && !m->nbond; }
 
-/// Where a part is left to order 2 for what acts between bodies: by several stages bonds everywhere, pairs where they touch. at:
+/// Where a part is left to order 2 for what acts between bodies: bonds that several stages do not take, pairs where they touch. at:
 /// placements, p [nbody]: takes origins; press [nslot]: NULL, or what pairs remember.
 FN mask leaves_to_order2(const lane_model *m, bool stages, const placement *at, const real *q, vec3 *p, const real *press)
 {
-    mask some = m->nbond && stages ? not_(none_of()) : none_of();
+    mask some = m->nbond && stages && !stages_take_bonds(m) ? not_(none_of()) : none_of();
     if (!m->npair) return some;
     for (int k = 0; k < m->nslot && press; k++) some = either(some, gt(press[k], rset(0)));
     find_origins(m, q, at, p);
@@ -200,6 +206,7 @@ FN void guess_part(const lane_model *m, const position_state *S, ladder_work *P,
 {
     if (P->part.table) {
         predict_stages(m, S, &P->more, rest, where);
+        if (P->more.W.bonds.row) guess_stage_bonds(m, S->bond, &P->more.W, where);
         return;
     }
     predict_step(m, S, &P->one, rest, where);
@@ -282,7 +289,7 @@ KERNEL void blame_part(const lane_model *m, const position_state *S, ladder_work
     real *x = t ? more->x : one->x, *u = t ? more->u : one->u, *reach = t ? more->W.reach : one->W.reach, square;
     for (int k = 0; k < s * m->nq; k++) x[k] = sel(where, (t ? more->base : one->base)[k], x[k]);
     for (int k = 0; k < s * m->nv; k++) u[k] = sel(where, (t ? more->base_u : one->base_u)[k], u[k]);
-    if (t) evaluate_stages(m, &more->W), stage_rows(m, &more->W, &square);
+    if (t) look_at_stages(m, &more->W, &square);
     else {
         evaluate(m, &one->W);
         if (joins(m)) evaluate_between(m, &one->W, false);
@@ -360,6 +367,8 @@ KERNEL energy_parts energy_at_end(const lane_model *m, ladder_work *L, const pos
         const end_touch e = touch_at_end(m, L, k);
         after.spring = after.spring + stored_at_end(load, &e);
     }
+    if (t && m->nbond)
+        after.spring = after.spring + bonds_energy(m, end, L->p, P->x + (s - 1) * m->nq, P->W.bonds.force + (s - 1) * m->nrow);
     if (joins(m) && !t) {
         after.spring = after.spring + pairs_energy(m, &L->one.W.between, end, L->p, NULL) + bent_energy(m, &L->one.W);
         after.spring = after.spring + bonds_energy(m, end, L->p, L->one.x, L->one.W.between.force);
@@ -563,6 +572,8 @@ KERNEL void commit_part(const lane_model *m, const ctn_batch_config *cfg, positi
         if (dense) keep_stages(m, dense, S, &P->more, where);
         keep_stage_contacts(m, &P->more.W, where, S->slip, S->press);
         commit_stages(m, S, &P->more, P->one.W.start, where);
+        for (int e = 0; e < m->nrow; e++)
+            S->bond[e] = sel(where, P->more.W.bonds.force[(t->stages - 1) * m->nrow + e], S->bond[e]);
         if (holds_energy(m)) hold_energy(m, S, P->kept, where);
     } else {
         const bool others = any_of(both(tried, not_(where)));

@@ -128,7 +128,7 @@ KERNEL void share_pullback(const lane_model *m, const chord_part *part, real the
     const chord *W = &part->W;
     const real zero = rset(0);
     real most = zero;
-    factor_inertia(m, part->q0, A);
+    factor_inertia(m, part->q0, &A->F);
     for (int pass = 0; pass < 2; pass++) {  // find the largest, then the first joint that has it
         mask taken = none_of();
         for (int i = 0; i < m->nbody; i++) {

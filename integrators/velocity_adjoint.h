@@ -14,6 +14,7 @@
 #include "dynamics/tree_factor.h"
 #include "integrators/collocation.h"
 #include "integrators/contact_adjoint.h"
+#include "integrators/loop_velocity.h"
 #include "integrators/position_step.h"
 #include "integrators/pose_pullback.h"
 
@@ -25,6 +26,7 @@ typedef struct {
     rate_pose *M;     // [bodies with mass]
     real *b, *v, *y;  // [nv]
     vec3 *p;          // [nbody] of models that touch
+    loop_velocity loops;
 } velocity_adjoint;
 
 /// L = [xi_v]T M of the bodies with mass.
@@ -33,22 +35,6 @@ KERNEL void body_momenta(const lane_model *m, const real *v, velocity_adjoint *A
     joint_twists(m, A->T, v, A->W.motion);
     for (int i = 0, k = 0; i < m->nbody; i++)
         if (m->bodies[i].flags & BODY_MASS) L[k++] = times_mass(&m->bodies[i], moved_by(A->W.motion[i], A->T[i].R));
-}
-
-/// Factors the joint-space inertia at q.
-KERNEL void factor_inertia(const lane_model *m, const real *q, velocity_adjoint *A)
-{
-    find_placements(m, q, A->T);
-    for (int i = 0; i < m->nbody; i++) {
-        const lane_body *b = &m->bodies[i];
-        const mat3 R = A->T[i].R;
-        const real J = given(b)->armature;
-        tree_node *n = &A->F.node[i];
-        n->P = inertia_zero(), n->w = NULL, n->k = sym_diagonal(J, J, J);
-        if (b->flags & BODY_MASS)
-            n->P = inertia_rigid(turn(R, load_sym(given(b)->I)), mul(R, load3(given(b)->h)), given(b)->mass);
-    }
-    tree_factor(m, &A->F);
 }
 
 /// From the gradient by V = [xi]T and rates v, of the motion (q, v), to those by q and v: added to q_bar, v_bar [nv].
@@ -69,11 +55,12 @@ KERNEL void position_start_pullback(const lane_model *m, const real *q, const re
 }
 
 /// Adds to the gradient by a state what those by its q and v, q_bar and v_bar [nv], make: v is the velocity nearest to V,
-/// H v = S'[momentum of V] + J rate, and with y = H^-1 v_bar the scalar changes by sum <(V - [xi_v]T) M, [xi_y]T> + ...
+/// H v = S'[momentum of V] + J rate, and with y = H^-1 v_bar the scalar changes by sum <(V - [xi_v]T) M, [xi_y]T> + ... on_loops:
+/// v keeps to loops (loop_velocity.h), and so does y, with the forces f of v and g of y: -f.(L y) - g.(L v) goes by q, too.
 KERNEL void position_output_pullback(const lane_model *m, const position_state *S, const real *q_bar, const real *v_bar,
-                                     velocity_adjoint *A, const state_bar *state)
+                                     bool on_loops, velocity_adjoint *A, const state_bar *state)
 {
-    factor_inertia(m, S->q, A);
+    factor_inertia(m, S->q, &A->F);
     for (int i = 0, k = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         for (int e = b->vadr; e < b->vadr + b->nv; e++) A->b[e] = given(b)->armature * S->rate[e];
@@ -83,6 +70,13 @@ KERNEL void position_output_pullback(const lane_model *m, const position_state *
     tree_solve(m, &A->F, A->b, A->v);
     tree_solve(m, &A->F, v_bar, A->y);
     for (int k = 0; k < m->nv; k++) state->q[k] = state->q[k] + q_bar[k];
+    if (on_loops) {
+        const loop_velocity *const B = &A->loops;
+        find_loop_rows(m, S->q, &A->F, B);
+        keep_to_loops(m, B, A->v, B->force), keep_to_loops(m, B, A->y, B->other_force);
+        loops_rate_pullback(m, S->q, A->T, B, B->force, A->y, &A->W, state->q);
+        loops_rate_pullback(m, S->q, A->T, B, B->other_force, A->v, &A->W, state->q);
+    }
 
     joint_twists(m, A->T, A->v, A->W.motion);
     for (int i = 0, k = 0; i < m->nbody; i++) {
@@ -123,7 +117,7 @@ KERNEL void momentum_start_pullback(const lane_model *m, const real *q, const re
 KERNEL void momentum_output_pullback(const lane_model *m, const real *q, const real *p, const real *q_bar, const real *v_bar,
                                      velocity_adjoint *A, const state_bar *state)
 {
-    factor_inertia(m, q, A);
+    factor_inertia(m, q, &A->F);
     tree_solve(m, &A->F, p, A->v);
     tree_solve(m, &A->F, v_bar, A->y);
     for (int k = 0; k < m->nv; k++) state->q[k] = state->q[k] + q_bar[k], state->v[k] = state->v[k] + A->y[k];

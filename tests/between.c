@@ -559,14 +559,6 @@ START_TEST(refused_steps)
             ck_assert_msg(cases[k].says ? status != CTN_OK && strstr(err.message, says) : status == CTN_OK, "%zu, %zu: %s", i, k,
                           err.message);
         }
-        ctn_batch_config cfg = ctn_batch_config_default();
-        ctn_error err = {0};
-        cfg.method = i ? CTN_RADAU : CTN_ALPHA, cfg.order = 2, cfg.stages = 2;  // alpha has those of loops and springs
-        ck_assert_ptr_null(ctn_tape_create(m, &cfg, 3, &err));
-        ck_assert_msg(err.status == CTN_UNAVAILABLE && strstr(err.message, acts[i][1]) && strstr(err.message, "no derivatives"),
-                      "%s", err.message);
-        ck_assert_ptr_null(ctn_tapes_create(m, &cfg, 3, true, &err));
-        ck_assert_msg(err.status == CTN_UNAVAILABLE, "%s", err.message);
         drop(m, scene);
     }
 }

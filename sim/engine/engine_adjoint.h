@@ -49,6 +49,7 @@ static velocity_adjoint layout_velocity(const lane_model *m, arena *a)
     w.v = TAKE(a, nv, real);
     w.y = TAKE(a, nv, real);
     w.p = TAKE(a, m->ncontact ? (size_t)m->nbody : 0, vec3);
+    w.loops = layout_loops(m, a);
     return w;
 }
 

@@ -362,13 +362,23 @@ KERNEL stage_work layout_stages(const lane_model *m, int s_, arena *a)
     g.W.held = TAKE(a, (size_t)m->nload, load_state);
     g.W.point = TAKE(a, (size_t)m->nload * s, stage_load);
     g.W.watch = layout_watch(m, a);
-    g.W.p = TAKE(a, m->nload ? n : 0, vec3);
+    g.W.p = TAKE(a, needs_origins(m) ? n : 0, vec3);
     g.W.r = TAKE(a, s * nv, real);
     g.W.K = TAKE(a, nv * 3 * s * s, real);
     g.sweep.P = TAKE(a, w * (w + 1), real);
     g.sweep.heap = TAKE(a, forks * w * (w + 1), real);
     g.sweep.X = TAKE(a, nv * s * (w + 1), real);
     g.sweep.twist = TAKE(a, n * w, real);
+    if (s_ == 1 || !m->nrow || !stages_take_bonds(m)) return g;
+    const size_t rows = s * (size_t)m->nrow, border = s * (size_t)border_of_bonds(m);
+    stage_bonds *const B = &g.W.bonds;
+    B->row = TAKE(a, rows, bond_row);
+    B->force = TAKE(a, rows, real), B->base = TAKE(a, rows, real), B->step = TAKE(a, rows, real), B->fresh = TAKE(a, rows, real);
+    B->bend = TAKE(a, s * n, inertia6);
+    B->lead = TAKE(a, border * nv, real), B->push = TAKE(a, border * nv, real);
+    B->moves = TAKE(a, border * s * nv, real), B->rhs = TAKE(a, s * nv, real);
+    B->M = TAKE(a, border * (border + 1), real);
+    g.sweep.U = TAKE(a, nv * 6 * s * s, real), g.sweep.inverse = TAKE(a, nv * 3 * s * s, real);
     return g;
 }
 
@@ -415,6 +425,19 @@ KERNEL variational_work layout_variational(const lane_model *m, arena *a)
     return w;
 }
 
+/// Nothing of models without loops that several stages take.
+KERNEL loop_velocity layout_loops(const lane_model *m, arena *a)
+{
+    const size_t n = stages_take_bonds(m) ? (size_t)m->nrow : 0, nv = (size_t)m->nv, bodies = n ? (size_t)m->nbody : 0;
+    loop_velocity w;
+    w.row = TAKE(a, n, bond_row);
+    w.lead = TAKE(a, n * nv, real), w.moves = TAKE(a, n * nv, real);
+    w.M = TAKE(a, n * (n + 1), real);
+    w.force = TAKE(a, n, real), w.other_force = TAKE(a, n, real);
+    w.p = TAKE(a, bodies, vec3), w.load = TAKE(a, bodies, wrench);
+    return w;
+}
+
 KERNEL block_work layout_work(const lane_model *m, const ctn_batch_config *cfg, arena *a)
 {
     const size_t n = (size_t)m->nbody, nq = (size_t)m->nq, nv = (size_t)m->nv;
@@ -425,6 +448,7 @@ KERNEL block_work layout_work(const lane_model *m, const ctn_batch_config *cfg, 
     w.T = TAKE(a, n, pose);
     w.D = TAKE(a, n, twist);
     w.loads = layout_loads(m, a);
+    if (reads_on_loops(m, cfg)) w.inertia = layout_factors(m, a), w.loops = layout_loops(m, a);
     if (position_based(cfg->method)) {
         position_work *p = &w.po.one;
         w.po.p = TAKE(a, n, vec3);
