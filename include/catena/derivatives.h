@@ -29,9 +29,8 @@ typedef struct ctn_tape ctn_tape;
 /// auto that comes to that) the run and its gradients do, with collocation of order 2, alpha and radau of one stage, of models
 /// without springs and forces on links, in the lanes of `engine`; else steps are those of worlds. NULL on error:
 /// CTN_UNAVAILABLE for steps that choose their size (dt: auto), integral terms of motors on balls, contact by other methods
-/// than collocation of order 2, alpha and radau (docs/derivatives.md has what they know of it), loops, springs between links
-/// and links that touch each other by others than order 2, and for alpha with springs, forces or contact points on a link
-/// without mass. Runs begin at the time 0: targets that move are those of then. One thread at a time may use it.
+/// than collocation of order 2, alpha and radau (docs/derivatives.md has what they know of it), and for alpha with springs,
+/// forces or contact points on a link without mass. Runs begin at the time 0: targets that move are those of then. One thread at a time may use it.
 CTN_API ctn_tape *ctn_tape_create(const ctn_model *model, const ctn_batch_config *cfg, int steps, ctn_error *err);
 CTN_API void ctn_tape_free(ctn_tape *tape);  // NULL is allowed
 
