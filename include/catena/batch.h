@@ -260,8 +260,8 @@ CTN_API int ctn_batch_lanes(const ctn_batch *batch);
 CTN_API long ctn_batch_serial_steps(const ctn_batch *batch);
 
 /// Coordinates q [worlds][nq] and velocities v [worlds][nv] now; either may be NULL. For position-based methods v is the joint
-/// velocity nearest, in the kinetic-energy norm, to the link velocities that the method carries; for the variational method the
-/// one of the joint momenta that it carries.
+/// velocity nearest, in the kinetic-energy norm, to the link velocities that the method carries, where radau of several stages
+/// has loops of those that they allow; for the variational method the one of the joint momenta that it carries.
 CTN_API void ctn_batch_state(ctn_batch *batch, double *q, double *v);
 
 /// States within the part of a step that each world carried out last (its last step, unless steps are adaptive or halved), by the
