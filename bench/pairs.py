@@ -179,6 +179,16 @@ def heap():
     return Scene('heap', 2.0, bodies, lambda s, q, v, dt: f'at the end {np.abs(v[-1].reshape(-1, 6)[:, :3]).max():.1e} m/s', depth=1e-3)
 
 
+def balls():
+    """100 of them fall into a heap between four large ones"""
+    draw, bodies = np.random.default_rng(11), []
+    for i in range(100):
+        x, y = 0.13 * np.array([i % 4 - 1.5, i // 4 % 4 - 1.5]) + 0.005 * draw.normal(size=2)
+        bodies.append(body(f'ball{i}', [sphere(0.05, 0.1 if i % 2 else 2.0)], (x, y, 0.06 + 0.115 * (i // 16))))
+    wall = [((1.4 * x, 1.4 * y, 0.3), 1.0) for x, y in ((1, 0), (0, 1), (-1, 0), (0, -1))]
+    return Scene('balls', 1.0, bodies, lambda s, q, v, dt: f'at the end {np.abs(v[-1].reshape(-1, 6)[:, :3]).max():.1e} m/s', depth=1e-3, fixed=wall)
+
+
 def creep(scene, q, v, dt):
     first = round(1 / dt) - 1
     way = np.linalg.norm(q[-1, 2:5] - q[first, 2:5])
@@ -263,7 +273,7 @@ def net(side=6, apart=0.1):
 
 
 SCENES = {'stack': stack, 'masses': lambda: stack('masses', 1000.0), 'heap': heap, 'gripper': gripper, 'four-bar': four_bar,
-          'ragdolls': ragdolls, 'net': net}
+          'ragdolls': ragdolls, 'net': net, 'balls': balls}
 
 
 # --- programs -------------------------------------------------------------------------------------------------------------------

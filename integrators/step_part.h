@@ -412,7 +412,11 @@ FN mask takes_energy(step_part *part, const position_state *S, energy_parts afte
 KERNEL mask holds_back(const lane_model *m, const position_state *S, ladder_work *P)
 {
     real kinetic;
-    const mask look = either(P->one.W.between.lands, P->one.W.between.hard);  // else it went as Newton's method goes
+    real held = rset(0);  // what one element stores that bears all
+    for (int k = 0; k < m->npair; k++)
+        held = larger(held, rset(m->touch_pairs[k].weight * m->touch_pairs[k].depth) / m->pair_grip);
+    const mask bends = lt(rset(1e-3) * held, gain_of_curvature(m, &P->one.W));
+    const mask look = either(bends, either(P->one.W.between.lands, P->one.W.between.hard));  // else it went as Newton's method goes
     if (!any_of(look)) return not_(look);
     clock_now(m, P->one.W.in.h, 0);  // targets that move do work, which is not what they store; W.watch is of the solution
     const energy_parts before = energy_of_state(m, S, P->one.W.start, P->p, &P->one.W.between, P->loads.watch, false);
@@ -422,9 +426,6 @@ KERNEL mask holds_back(const lane_model *m, const position_state *S, ladder_work
     energy_flow F = step_flow(m, &P->one);
     F.dissipated = rset(0);  // what is left may not be more than it was
     const real size = magnitude(energy_sum(after)) + magnitude(energy_sum(before));
-    real held = rset(0);  // what one element stores that bears all
-    for (int k = 0; k < m->npair; k++)
-        held = larger(held, rset(m->touch_pairs[k].weight * m->touch_pairs[k].depth) / m->pair_grip);
     return either(not_(look), le(energy_created(before, after, F), fmadd(rset(1e-3), before.kinetic + held, rset(1e-9) * size)));
 }
 
