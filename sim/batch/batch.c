@@ -159,6 +159,11 @@ ctn_batch *ctn_batch_create(const ctn_model *model, const ctn_batch_config *cfg,
     return batch_create(model, cfg, false, NULL, err);
 }
 
+/// Worlds of many trees that may touch each other share little of a step in lanes, and wait for each other: 50 balls take 1.2 times
+/// as long as one by one. So 'auto' takes an engine of one lane there. (docs/performance.md)
+enum { LANES_PAY = 40 };
+static int worlds_side_by_side(const ctn_model *m, int worlds) { return m->nmatrix_group < LANES_PAY ? worlds : 1; }
+
 ctn_batch *batch_create(const ctn_model *model, const ctn_batch_config *cfg, bool told, pool *lent, ctn_error *err)
 {
     if (ctn_batch_check(model, cfg, err) != CTN_OK) return NULL;
@@ -166,7 +171,7 @@ ctn_batch *batch_create(const ctn_model *model, const ctn_batch_config *cfg, boo
     const ctn_parallel parallel = batch_parallel(model, cfg);
     const bool device_worlds = on_device && parallel == CTN_PARALLEL_WORLDS;  // else they are here, and their steps made there
     const bool along = parallel != CTN_PARALLEL_WORLDS;
-    const ctn_engine *const lanes = engine_find(cfg->engine, along ? 2 : cfg->worlds, err);
+    const ctn_engine *const lanes = engine_find(cfg->engine, along ? 2 : worlds_side_by_side(model, cfg->worlds), err);
     const ctn_engine *const engine = along && lanes ? engines_available()[0] : lanes;  // states are those of the scalar one
     if (engine && on_device && cfg->adaptive && cfg->error_tolerance < device_find(on_device, err)->least_error) {
         fail(err, CTN_BAD_CONFIG, "error_tolerance: the engine '%s' works with %g or more, found %g", on_device,
