@@ -407,7 +407,7 @@ FN mask takes_energy(step_part *part, const position_state *S, energy_parts afte
     return le(risen + rise, fmadd(rset(1e-7), kinetic, gain_slack(part, kinetic, tolerance)));  // free motions are that exact
 }
 
-/// Where the solution of order 2 in P, with what acts between bodies, has no more than a thousandth of the motion that comes from
+/// Where the solution of order 2 in P, with what acts between bodies, has no more than 1e-8 of the motion that comes from
 /// nothing: elements that nobody had looked at, or that began to count when they were deep, could throw bodies apart.
 KERNEL mask holds_back(const lane_model *m, const position_state *S, ladder_work *P)
 {
@@ -415,7 +415,7 @@ KERNEL mask holds_back(const lane_model *m, const position_state *S, ladder_work
     real held = rset(0);  // what one element stores that bears all
     for (int k = 0; k < m->npair; k++)
         held = larger(held, rset(m->touch_pairs[k].weight * m->touch_pairs[k].depth) / m->pair_grip);
-    const mask bends = lt(rset(1e-3) * held, gain_of_curvature(m, &P->one.W));
+    const mask bends = lt(rset(1e-7) * held, gain_of_curvature(m, &P->one.W));
     const mask look = either(bends, either(P->one.W.between.lands, P->one.W.between.hard));  // else it went as Newton's method goes
     if (!any_of(look)) return not_(look);
     clock_now(m, P->one.W.in.h, 0);  // targets that move do work, which is not what they store; W.watch is of the solution
@@ -426,7 +426,7 @@ KERNEL mask holds_back(const lane_model *m, const position_state *S, ladder_work
     energy_flow F = step_flow(m, &P->one);
     F.dissipated = rset(0);  // what is left may not be more than it was
     const real size = magnitude(energy_sum(after)) + magnitude(energy_sum(before));
-    return either(not_(look), le(energy_created(before, after, F), fmadd(rset(1e-3), before.kinetic + held, rset(1e-9) * size)));
+    return either(not_(look), le(energy_created(before, after, F), fmadd(rset(1e-8), before.kinetic + held, rset(1e-9) * size)));
 }
 
 /// Where the solution in P, of alpha or in its place, has other contacts at its end than at its start, or lengths that have come
