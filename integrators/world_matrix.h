@@ -55,9 +55,8 @@ KERNEL void join_in_lanes(joint_matrix *M, const uint64_t *some, mask where)
 KERNEL void find_orders(joint_matrix *M)
 {
     const world_order *const first = &M->order[0];
-    const size_t bytes = (size_t)first->groups * (size_t)first->words * sizeof *first->joined;
     M->alike = true;
-    for (int l = 1; l < LANES && M->alike; l++) M->alike = !memcmp(M->order[l].joined, first->joined, bytes);
+    for (int l = 1; l < LANES && M->alike; l++) M->alike = same_graphs(first, M->order[l].joined, first->joined);
     for (int l = 0; l < (M->alike ? 1 : LANES); l++) find_order(&M->order[l]);
 }
 

@@ -66,6 +66,13 @@ ORDER_FN bool are_joined(const world_order *o, int a, int b)
     return o->joined[(size_t)a * (size_t)o->words + (size_t)(b / 64)] >> (b % 64) & 1;
 }
 
+ORDER_FN bool same_graphs(const world_order *o, const uint64_t *a, const uint64_t *b)
+{
+    for (size_t k = 0; k < (size_t)o->groups * (size_t)o->words; k++)
+        if (a[k] != b[k]) return false;
+    return true;
+}
+
 ORDER_FN int bits_set(const uint64_t *bits, int words)
 {
     int count = 0;
@@ -133,7 +140,7 @@ ORDER_FN void lay_out_panels(world_order *o)
 ORDER_FN void find_order(world_order *o)
 {
     const size_t all = (size_t)o->groups * (size_t)o->words;
-    if (o->numbers && !memcmp(o->joined, o->seen, all * sizeof *o->seen)) return;
+    if (o->numbers && same_graphs(o, o->joined, o->seen)) return;
     memcpy(o->seen, o->joined, all * sizeof *o->seen), memcpy(o->graph, o->joined, all * sizeof *o->seen);
     for (int a = 0; a < o->groups; a++) {
         uint64_t *const own = o->graph + (size_t)a * (size_t)o->words;
