@@ -25,6 +25,7 @@
 #include "integrators/collocation.h"
 #include "integrators/position_step.h"
 #include "integrators/pose_pullback.h"
+#include "integrators/stage_solve.h"
 #include "integrators/turning_sweep.h"
 
 /// Scratch of one lane block.

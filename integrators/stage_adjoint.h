@@ -22,6 +22,7 @@
 #include "integrators/stage_terms.h"
 #include "integrators/stage_contact_adjoint.h"
 #include "integrators/stage_residual.h"
+#include "integrators/stage_solve.h"
 #include "integrators/stage_sweep.h"
 #include "integrators/stage_step.h"
 #include "integrators/motor_map.h"

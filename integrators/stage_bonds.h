@@ -20,6 +20,7 @@
 #include "integrators/force_unit.h"
 #include "integrators/joint_matrix.h"
 #include "integrators/stage_residual.h"
+#include "integrators/stage_solve.h"
 #include "integrators/stage_sweep.h"
 
 /// Of the border at a stage: beyond it the dense matrix of all stages would cost more than steps of order 2.
@@ -211,49 +212,6 @@ KERNEL void fill_stage_border(const lane_model *m, stages *W)
                 add_stage_row(m, W, a, of_a ? o->a : o->b, motion_of_other(&G, c, !of_a), B->push + at * nv);
             }
         }
-}
-
-/// x with J x = b, after stage_factor(); both [stages][nv].
-KERNEL void stage_solve(const lane_model *m, const stages *W, stage_sweep *work, const real *b_, real *x_)
-{
-    const int s = W->table->stages, w = 6 * s;
-    real g[MOST_DOF];
-    for (int j = 0; j < m->nbody * w; j++) work->twist[j] = rset(0);  // p
-    for (int i = m->nbody - 1; i >= 0; i--) {
-        const lane_body *b = &m->bodies[i];
-        const int n = b->nv, N = n * s;
-        const real *U = work->U + b->dof * s * w, *inverse = work->inverse + 3 * s * s * b->dof;
-        real *p = work->twist + i * w;
-        for (int c = 0; c < N; c++) {
-            const int a = c / n, at = a * m->nv + b->vadr + c % n;
-            const twist S = joint_subspace(b, b->kind, W->body[i * s + a].T.R, c % n);
-            const vec3 f = vec(p[6 * a], p[6 * a + 1], p[6 * a + 2]), l = vec(p[6 * a + 3], p[6 * a + 4], p[6 * a + 5]);
-            g[c] = dot_sub(dot_sub(b_[at], S.w, f), S.v, l);
-        }
-        for (int c = 0; c < N; c++) {
-            real y = rset(0);
-            for (int k = 0; k < N; k++) y = fmadd(inverse[N * c + k], g[k], y);
-            x_[(c / n) * m->nv + b->vadr + c % n] = y;
-        }
-        if (b->flags & BODY_ROOT) continue;
-        for (int j = 0; j < w; j++)
-            for (int c = 0; c < N; c++) p[j] = fmadd(U[N * j + c], x_[(c / n) * m->nv + b->vadr + c % n], p[j]);
-        hand_up(m, W, work, i);
-    }
-    for (int i = 0; i < m->nbody; i++) {
-        const lane_body *b = &m->bodies[i];
-        const int n = b->nv, N = n * s;
-        const real *X = work->X + b->dof * s * (w + 1);
-        real *d = work->twist + i * w;
-        hand_down(m, W, work, i);
-        for (int c = 0; c < N; c++) {
-            const int a = c / n, at = a * m->nv + b->vadr + c % n;
-            real y = x_[at];
-            for (int j = 0; j < w && !(b->flags & BODY_ROOT); j++) y = fnmadd(X[(w + 1) * c + j], d[j], y);
-            x_[at] = y;
-        }
-        for (int c = 0; c < N; c++) move_along(b, W, i, c, x_[(c / n) * m->nv + b->vadr + c % n], d);
-    }
 }
 
 /// What number c of the border at a stage is added to the matrix by itself.

@@ -19,8 +19,6 @@ bool one_world_factor(const world_order *o, double *F, double *inverse, bool min
 void one_world_solve(const world_order *o, const double *F, const double *inverse, double *scratch, double *x);
 #endif
 
-enum { PANEL_ROWS = MATRIX_GROUP };
-
 /// to - l[0] row 0 - ... of w rows that are `stride` apart, n columns.
 FN void take_of_rows(real *to, const real *row, int stride, const real *l, int w, int n)
 {
@@ -71,7 +69,7 @@ FN void take_panel(const world_order *o, real *F, const row_panel *P, const row_
     const real *const from = F + S->at, *const own = from + o->later[e].at;
     const int runs = runs_of_panel(o, S, e);
     for (int r = 0; r < P->width; r++) {
-        real l[PANEL_ROWS], *const to = F + P->at + (size_t)r * (size_t)P->stride;
+        real l[MATRIX_GROUP], *const to = F + P->at + (size_t)r * (size_t)P->stride;
         bool some = false;
         for (int k = 0; k < S->width; k++) {
             const real x = own[k * S->stride + r];
@@ -116,7 +114,7 @@ KERNEL void solve_panels(const world_order *o, const real *F, const real *invers
     for (int p = 0; p < o->groups; p++) {
         const row_panel *const P = &o->panel[p];
         const real *const row = F + P->at;
-        real l[PANEL_ROWS], *const own = x + P->start;
+        real l[MATRIX_GROUP], *const own = x + P->start;
         for (int c = 0; c < P->width; c++) {
             l[c] = own[c] * inverse[P->start + c];
             take_numbers(own + c + 1, row + c * P->stride + c + 1, l[c], P->width - c - 1);
