@@ -91,11 +91,6 @@ FN normal_law press_with(const lane_model *m, real grip, real from, real gap, re
     return N;
 }
 
-FN normal_law press_on(const lane_model *m, const lane_point_load *s, real from, real gap, real drag)
-{
-    return press_with(m, s->grip, from, gap, drag);
-}
-
 /// The normal force at a gap that changes by `rate`, and its slopes by both, for methods that take forces where they are:
 /// k (d - t rate) in contact, never below 0.
 typedef struct {
@@ -145,6 +140,7 @@ FN vec3 along_ground(vec3 n, vec3 x) { return sub_scaled(x, n, dot(n, x)); }
 typedef struct {
     real before, gap;  // at the start of the step, now
     real from;         // the depth from which the rate of the gap is counted: that before (order 2), or what alpha_step.h says
+    real firm;         // how many times as stiff the spring is in this step (integrators/giving_way.h)
     vec3 n, face;      // the gradient of the gap; the normal of the plane of friction
     vec3 under;        // that of the plane below the point, now
     vec3 x, arm;       // the middle, where there is a surface; and from the body's origin
@@ -167,7 +163,7 @@ FN touch touch_of(const lane_point_load *s, real before, surface_point now, vec3
                   const vec3 *face)
 {
     touch c;
-    c.before = before, c.from = depth_of(c.before);
+    c.before = before, c.from = depth_of(c.before), c.firm = rset(1);
     if (s->surface) c.x = add(x, u);
     c.gap = now.gap, c.n = now.n, c.under = now.face, c.face = face ? *face : now.face;
     c.arm = arm, c.Qt = Qt;
@@ -218,10 +214,16 @@ FN friction_law rub_as_published(const lane_point_load *s, const touch *c, real 
     return F;
 }
 
-/// The normal force of a contact point in a step.
+/// The normal force of a contact point c in a step, at a gap.
+FN normal_law press_on(const lane_model *m, const lane_point_load *s, const touch *c, real gap, real drag)
+{
+    return press_with(m, s->grip * c->firm, c->from, gap, drag);
+}
+
+/// The same at the gap that it has.
 FN normal_law press_in_step(const lane_model *m, const lane_point_load *s, const touch *c, real drag)
 {
-    normal_law N = press_on(m, s, c->from, c->gap, drag);
+    normal_law N = press_on(m, s, c, c->gap, drag);
     if (!m->published) return N;
     const real e = rset(2) * s->damping * drag * drag * dot(c->s, c->s), d = depth_of(c->gap);
     N.force = fmadd(e, d, N.force), N.stiffness = N.stiffness + sel(gt(d, rset(0)), e, rset(0));

@@ -413,7 +413,7 @@ KERNEL void inner_gradient(const lane_model *m, solve *W)
         pair_touch *const t = &B->touch[k];
         const touch_pair *const p = &m->touch_pairs[t->pair];
         const int a = m->touch_shapes[p->a].body, b = m->touch_shapes[p->b].body;
-        const normal_law N = press_of_pair(m, p, t, t->gap, W->in.drag);
+        const normal_law N = press_of_pair(m, W, p, t, t->gap);
         t->press = N.force, t->stiffness = N.stiffness;
         const bool rubs = any_of(gt(t->lag, o));
         if (!rubs && !any_of(either(gt(t->press, o), gt(t->normal.force, o)))) continue;
@@ -543,7 +543,7 @@ KERNEL real slope_at(const lane_model *m, const solve *W, real x, real slope, re
     for (int k = 0; k < B->touches; k++) {
         const pair_touch *const t = &B->touch[k];
         const touch_pair *const p = &m->touch_pairs[t->pair];
-        const real press = press_of_pair(m, p, t, fmadd(x, t->gap_rate, t->gap), W->in.drag).force;
+        const real press = press_of_pair(m, W, p, t, fmadd(x, t->gap_rate, t->gap)).force;
         f = fnmadd(press - t->press, t->gap_rate, f);
         if (!any_of(gt(t->lag, rset(0)))) continue;
         const vec3 rub = rub_of_pair(m, p, t, add_scaled(t->bent, t->bent_rate, x)).g;

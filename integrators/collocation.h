@@ -89,6 +89,7 @@ typedef struct {
     between_work between;
     load_watch *watch;     // [nload] which loads are idle (contact/near.h); NULL: none is
     face_pose *faced;      // [nbody] likewise: where the planes of `face` are those below the points
+    real firm;             // how many times as stiff springs of contacts are (giving_way.h)
     bool midway;           // as a step begins in some lanes, others are within theirs
     body_load *load;   // [nload] of a body with BODY_LOAD, at its first load; likewise
     inertia6 *safe;    // their blocks without curvature, where a sweep has dropped it,
@@ -338,6 +339,7 @@ FN touch contact_of(const lane_model *m, const solve *W, int k, surface_point no
     const lane_point_load *s = &m->loads[k];
     const vec3 *const face = s->surface ? &W->face[s->contact] : NULL;
     touch c = touch_of(s, gap_before(m, W, k), now, W->held[k].gap, arm, Qt, u, W->slip[s->contact], face);
+    c.firm = W->firm;
     if (W->turn.of) c.s = add(c.s, scale(cross(c.face, W->turn.of[s->body].at.way), s->radius));  // the surface goes on an arc
     if (W->drift) {
         const rate_pose *D = &W->drift[s->body];

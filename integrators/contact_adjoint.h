@@ -68,7 +68,7 @@ FN solved_touch touch_in(const lane_model *m, const solve *W, int k)
         if (t.spins) t.drifts = add(t.drifts, beyond_arc(m, W, s));
         t.rolled = mul(t.R_k, tmul(t.drift->R, t.c.face));
     }
-    t.normal = press_on(m, s, t.c.from, t.c.gap, drag);
+    t.normal = press_on(m, s, &t.c, t.c.gap, drag);
     t.rub = rub_in_step(m, s, &t.c, drag, s->friction * W->lag[s->contact]);
     return t;
 }

@@ -46,7 +46,7 @@ KERNEL mask find_fixed(const lane_model *m, solve *W)
         if (!any_of(looks)) continue;
         fixed_touch *const f = &B->fixed[B->fixeds++];
         f->load = k, f->at = c, f->looks = looks, f->cap = sel(looks, s->friction * lag, o), f->grip = fmadd(s->grip, t, s->grip);
-        f->normal = press_on(m, s, c.from, c.gap, W->in.drag);
+        f->normal = press_on(m, s, &c, c.gap, W->in.drag);
         f->normal.force = sel(looks, f->normal.force, o), f->normal.stiffness = sel(looks, f->normal.stiffness, o);
         f->begun = sub_scaled(c.s, c.rest, share), f->rub = rub_on(c.face, f->begun, f->grip, f->cap);
         some = either(some, looks);
@@ -91,7 +91,7 @@ FN void move_fixed(between_work *B, real x)
 
 FN normal_law press_of_fixed(const lane_model *m, const solve *W, const fixed_touch *t, real gap)
 {
-    normal_law N = press_on(m, &m->loads[t->load], t->at.from, gap, W->in.drag);
+    normal_law N = press_on(m, &m->loads[t->load], &t->at, gap, W->in.drag);
     N.force = sel(t->looks, N.force, rset(0)), N.stiffness = sel(t->looks, N.stiffness, rset(0));
     return N;
 }

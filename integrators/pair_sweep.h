@@ -10,7 +10,7 @@
 #include "integrators/pair_terms.h"
 #include "integrators/point_sweep.h"
 
-enum { SWEEP_PARTS = 32 };  // into which a way is cut, at most
+enum { SWEEP_PARTS = 128 };  // into which a way is cut, at most
 
 /// The radius of a ball that is in a shape, m.
 FN double ball_within(const touch_shape *s)

@@ -360,9 +360,9 @@ FN friction_law rub_of_pair(const lane_model *m, const touch_pair *p, const pair
 }
 
 /// The normal force of an element at a gap, by how much it counts.
-FN normal_law press_of_pair(const lane_model *m, const touch_pair *p, const pair_touch *t, real gap, real drag)
+FN normal_law press_of_pair(const lane_model *m, const solve *W, const touch_pair *p, const pair_touch *t, real gap)
 {
-    return press_with(m, pair_grip(m, p) * t->weight, t->from, gap, drag);
+    return press_with(m, pair_grip(m, p) * t->weight * W->firm, t->from, gap, W->in.drag);
 }
 
 FN void add_wrench(solve *W, int i, vec3 arm, vec3 f)
@@ -408,7 +408,7 @@ KERNEL real evaluate_touches(const lane_model *m, solve *W, bool stood)
         }
         if (!stood) place_gap(m, p, &P, t);
         place_friction(m, W, p, A, C, t);
-        t->normal = press_of_pair(m, p, t, t->at.gap, W->in.drag), t->rub = rub_of_pair(m, p, t, t->s);
+        t->normal = press_of_pair(m, W, p, t, t->at.gap), t->rub = rub_of_pair(m, p, t, t->s);
         t->acts = any_of(either(gt(t->normal.force, o), gt(t->lag, o)));
         if (!t->acts) continue;
         E = E + (t->normal.E + t->rub.E);

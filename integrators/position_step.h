@@ -61,7 +61,7 @@ typedef struct {
 #define STEP_COUNTS(count)                                                                                                       \
     count(iterations) count(evaluations) count(line_search) count(curvature) count(substeps) count(halvings) count(residual)     \
         count(fewer) count(rejected) count(corrections) count(joined) count(near) count(curved) count(full) count(far)           \
-            count(work) count(frozen)
+            count(gave) count(work) count(frozen)
 
 /// What happened, by lane.
 typedef struct {
@@ -127,7 +127,7 @@ typedef struct {
 FN void start_from(const position_state *S, const real *tau, solve *W)
 {
     W->in.q = S->q, W->in.rate = S->rate, W->in.tau = tau, W->in.z = S->z, W->in.wound = S->wound, W->V = S->V;
-    W->slip = S->slip, W->press = S->press;
+    W->slip = S->slip, W->press = S->press, W->firm = rset(1);
     W->pair_of = S->pair_of, W->pair_slip = S->pair_slip, W->pair_press = S->pair_press, W->bond = S->bond;
 }
 

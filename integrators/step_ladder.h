@@ -89,6 +89,7 @@ KERNEL mask position_step(const lane_model *m, const ctn_batch_config *cfg, posi
                 tries = both(tries, not_(leaves_to_order2(m, table, P->one.W.start, S->q, P->p, S->pair_press)));
             if ((!tried || failed) && any_of(tries)) {
                 mask far;
+                P->one.W.firm = firmness(count->gave);
                 const mask solved = solve_part(m, cfg, S, tries, P, count);
                 const mask ok = accept_part(m, cfg, S, P, tries, solved, &far, count);
                 commit_part(m, cfg, S, P, dense, todo, ok, le(one, H.size), count);
@@ -119,6 +120,7 @@ KERNEL mask position_step(const lane_model *m, const ctn_batch_config *cfg, posi
         if (is_alpha(cfg) && any_of(given_up)) begin_anew(m, S, P, given_up);
         if (S->fresh && !is_alpha(cfg)) S->fresh[0] = sel(resized, one, S->fresh[0]);
     }
+    P->one.W.firm = one;
     *at = H.here;
     return both(active, le(one, H.here));
 }

@@ -24,6 +24,7 @@
 #include "integrators/newton_control.h"
 #include "integrators/position_step.h"
 #include "integrators/state_energy.h"
+#include "integrators/giving_way.h"
 #include "integrators/stage_tables.h"
 #include "integrators/stage_residual.h"
 #include "integrators/stage_step.h"
@@ -241,6 +242,15 @@ KERNEL mask nothing_passes(const lane_model *m, const position_state *S, ladder_
     if (m->nsurface) share = share_before_piercing(m, W, watch_of_part(P), where, true);
     if (m->npair) share = lesser_of(share, share_before_passing(m, W, where, !t && !P->part.alpha));
     return both(where, le(rset(1), share));
+}
+
+/// Where no contact gives way in that solution, after nothing_passes().
+KERNEL mask nothing_gives_way(const lane_model *m, const ladder_work *P, mask where)
+{
+    mask some = none_of();
+    if (m->nsurface) some = points_give_way(m, &P->one.W, watch_of_part(P), where);
+    if (m->npair && !P->part.table && !P->part.alpha) some = either(some, pairs_give_way(m, &P->one.W, where));
+    return not_(some);
 }
 
 /// After alpha has failed, its rates may be off by whole turns: order 2 begins at rest. Wheels that roll would slide then.
@@ -496,7 +506,9 @@ KERNEL mask accept_part(const lane_model *m, const ctn_batch_config *cfg, const 
     if (!cfg->adaptive && P->part.alpha) ok = both(ok, not_(meetings_change(m, S, P)));
     if (m->fast && !cfg->adaptive && (t || P->part.alpha)) ok = both(ok, not_(overdrives(m, S, P)));
     if (!any_of(either(ok, *far))) return ok;
-    const mask stays = nothing_passes(m, S, P, ok);
+    mask stays = nothing_passes(m, S, P, ok);
+    if (!cfg->adaptive && any_of(stays)) stays = both(stays, nothing_gives_way(m, P, ok));
+    if (!t && !P->part.alpha) count->gave = count->gave + sel(both(ok, not_(stays)), rset(1), rset(0));
     ok = t || P->part.alpha ? both(ok, stays) : both(ok, either(stays, le(P->one.W.in.h, rset(1. / MOST_SWEPT) * m->dt)));
     if (m->npair && (t || P->part.alpha))
         ok = both(ok, not_(leaves_to_order2(m, t, P->one.W.now, t ? P->more.x + last * m->nq : P->one.x, P->p, NULL)));

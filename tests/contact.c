@@ -122,7 +122,7 @@ START_TEST(golden_forces)
             load_state held = {.arm = mul(R_k, load3(at[k])), .gap = add(load3(before), mul(R_k, load3(at[k])))};
             const vec3 u = sub(add(load3(p), mul(R, load3(at[k]))), held.gap), memory = load3(z + 3 * k);
             const touch t = touch_at(&m, &s, &held, R_k, R, u, memory, NULL);
-            const normal_law N = press_on(&m, &s, t.from, t.gap, 100);
+            const normal_law N = press_on(&m, &s, &t, t.gap, 100);
             ck_assert_msg(fabs(t.gap - gap[k]) < 1e-12 && fabs(N.force - force[k]) < 1e-9, "gap %g, force %g", t.gap, N.force);
             // the normal force alone, then friction alone, as the two have a stiffness each
             body_load L = no_load(true), safe = no_load(false);

@@ -42,7 +42,7 @@ void check_bits_of_contact(const ctn_model *m, ctn_batch_config cfg, double *q, 
         q[2] = height + 0.1 * w;
         memcpy(rows[0] + w * nq, q, (size_t)nq * sizeof(double)), memcpy(rows[1] + w * nv, v, (size_t)nv * sizeof(double));
     }
-    const size_t told = (size_t)m->ncontact * CTN_CONTACT_NUMBERS;
+    const size_t told = (size_t)(m->ncontact + m->nmet) * CTN_CONTACT_NUMBERS;
     uint64_t first[WORLDS] = {0}, hash[WORLDS];
     double *const others = malloc(WORLDS * told * sizeof(double)), *const now = malloc(WORLDS * told * sizeof(double));
     const char *names[8];

@@ -430,12 +430,33 @@ static ctn_status make_hull(hull_work *w, mesh_hull *hull, char reason[128])
     return status;
 }
 
-static double ball_within(const mesh_hull *h)
+static double least_from_planes(const mesh_hull *h, const double *x)
 {
     const double *face = h->numbers;
     double least = h->bound;
-    for (int k = 0; k < h->faces; k++, face += HULL_FACE + (int)face[4] * HULL_SIDE) least = fmin(least, face[3]);
-    return fmax(least, 0.02 * h->bound);
+    for (int k = 0; k < h->faces; k++, face += HULL_FACE + (int)face[4] * HULL_SIDE) least = fmin(least, face[3] - dot3(face, x));
+    return least;
+}
+
+/// The centre of mass is in it, and as far from its faces as a quarter of how thick it is; the middle may be outside.
+static double ball_within(const mesh_hull *h)
+{
+    const double *face = h->numbers, none[3] = {0};
+    double volume = 0, moment[3] = {0};
+    for (int k = 0; k < h->faces; k++, face += HULL_FACE + (int)face[4] * HULL_SIDE) {
+        const double *const first = face + HULL_FACE, *side = first;
+        for (int i = 0; i < (int)face[4]; i++, side += HULL_SIDE) {  // a tetrahedron from the middle, to each of its sides
+            double end[3], across[3];
+            for (int c = 0; c < 3; c++) end[c] = side[c] + side[6] * side[3 + c];
+            cross3(side, end, across);
+            const double six = dot3(first, across);
+            volume += six / 6;
+            for (int c = 0; c < 3; c++) moment[c] += six / 24 * (first[c] + side[c] + end[c]);
+        }
+    }
+    for (int c = 0; c < 3; c++) moment[c] /= volume;
+    const double least = volume > 0 ? least_from_planes(h, moment) : 0;
+    return fmax(fmax(least_from_planes(h, none), least), 1e-6 * h->bound);
 }
 
 ctn_status hull_of_mesh(mesh_hull *hull, const mesh_surface *mesh, const double scale[3], char reason[128])

@@ -12,7 +12,7 @@ enum {
 
 typedef struct mesh_hull {
     double middle[3], bound;  // m, file axes; of a ball about the middle that has all of it
-    double within;            // m, of one about the middle that is in it; a fiftieth of the other at least
+    double within;            // m, of a ball in it, about the middle or the centre of mass; a millionth of the other at least
     int corners, faces, groups, count;
     double *numbers;  // [count] of contact/hull.h, about the middle; to be freed
 } mesh_hull;
