@@ -190,15 +190,15 @@ FN real group_gap(const lane_model *m, const lane_point_load *group, int j, vec3
     return least_gap(m, surface, x, r, watch[j].side, o);
 }
 
-/// Whether something of the group that begins with load k may touch a surface in some lane, its body being there.
-FN bool group_near(const lane_model *m, int k, const body_place *at, bool begins, load_watch *watch)
+/// Whether something of the group that begins with load k may come within `reach` of a surface in some lane, its body being there.
+FN bool group_near(const lane_model *m, int k, const body_place *at, bool begins, real reach, load_watch *watch)
 {
     const lane_point_load *const s = &m->loads[k];
     const vec3 x = mul_add(at->p, at->R, const3(s->ball));
     real least = rset(NOT_REACHED);
     for (int j = k; j < k + s->met; j++) {
         least = lesser_of(group_gap(m, s, j, x, begins, watch), least);
-        if (any_of(not_(gt(least, rset(0))))) return true;
+        if (any_of(not_(gt(least, reach)))) return true;
     }
     if (begins) watch[k].whole = least;
     return false;
@@ -219,6 +219,9 @@ FN real way_rounding(const lane_point_load *group, const body_place *at)
     const vec3 x = mul_add(at->p, at->R, const3(group->ball));
     return rset(GAP_ROUNDING) * (magnitude(x.x) + magnitude(x.y) + magnitude(x.z) + rset(group->ball[3]));
 }
+
+/// How far, about, an iteration may move a group on that has moved by `way` in a step: as far again, and its own size; m.
+FN real ahead_of(const lane_point_load *group, real way) { return way + rset(group->ball[3]); }
 
 /// Whether a group that was clear of everything as the step began cannot have come near by that way.
 FN bool keeps_clear(const load_watch *first, real way)
@@ -241,25 +244,26 @@ FN void enter_group(const lane_model *m, int k, load_watch *watch)
     watch[k].seen = true;
 }
 
-/// Looks at a load that may touch the surface of plane P (NULL: there is none), its body being there. Returns less than its gap, or
-/// where it may touch, 0 or less.
-FN real look_at_load(const lane_model *m, const lane_point_load *s, const body_place *at, const parting_plane *P, load_watch *w)
+/// Looks at a load that may come within `reach` of the surface of plane P (NULL: there is none), its body being there. Returns less
+/// than its gap, or where it may be that near, `reach` or less.
+FN real look_at_load(const lane_model *m, const lane_point_load *s, const body_place *at, const parting_plane *P, real reach,
+                     load_watch *w)
 {
-    const real o = rset(0);
-    real over = o;
+    real over = rset(0);
     if (P) over = dot(P->n, load3(s->point)) - s->radius - P->least;
-    if (!any_of(not_(gt(over, o)))) return over;
+    if (!any_of(not_(gt(over, reach)))) return over;
     const vec3 x = mul_add(at->p, at->R, load3(s->point));
-    w->wakes = !is_higher(m, s, x, w, o);
+    w->wakes = !is_higher(m, s, x, w, reach);
     const real gap = larger_of(over, least_gap(m, s->surface, x, s->radius, w->face, rset(NOT_REACHED)));
-    if (w->wakes || !s->surface || !any_of(not_(gt(gap, o)))) return gap;
+    if (w->wakes || !s->surface || !any_of(not_(gt(gap, reach)))) return gap;
     const fixed_surface *const f = surface_of(m, s);
     return f->kind == SURFACE_HULL ? gap : larger_of(gap, stand_at(f, x, NULL).gap - s->radius - gap_rounding(f, x, s->radius));
 }
 
 /// Looks at all loads of the group that begins with load k where its body is. begins: that is at the start of the step; else they
-/// have moved by `way` since. lag [ncontact]: the normal forces of friction that is felt; NULL: there is none.
-KERNEL void look_at_group(const lane_model *m, int k, const body_place *at, bool begins, real way, const real *lag,
+/// have moved by `way` since. Those that may come within `reach` wake. lag [ncontact]: the normal forces of friction that is felt;
+/// NULL: there is none.
+KERNEL void look_at_group(const lane_model *m, int k, const body_place *at, bool begins, real way, real reach, const real *lag,
                           load_watch *watch)
 {
     const lane_point_load *const group = &m->loads[k];
@@ -274,15 +278,15 @@ KERNEL void look_at_group(const lane_model *m, int k, const body_place *at, bool
         const int surface = m->loads[j].surface, side = watch[j].side;
         const bool plane = !surface || (m->surfaces[surface - 1].kind == SURFACE_HULL && side >= 0);
         const real all = group_gap(m, group, j, x, false, watch);
-        const bool clear = !any_of(not_(gt(all, rset(0))));
+        const bool clear = !any_of(not_(gt(all, reach)));
         parting_plane P;
         if (clear && !begins) continue;
         if (plane && !clear) P = plane_from(m, surface, side, at, x, rset(group->ball[3]));
         for (int i = j; i < end; i += group->met) {
             load_watch *const w = &watch[i];
-            if (w->wakes || (!begins && !any_of(not_(lt(way, w->clear))))) continue;
+            if (w->wakes || (!begins && !any_of(not_(lt(way + reach, w->clear))))) continue;
             real gap = all;
-            if (!clear) gap = look_at_load(m, &m->loads[i], at, plane ? &P : NULL, w);
+            if (!clear) gap = look_at_load(m, &m->loads[i], at, plane ? &P : NULL, reach, w);
             if (begins) w->clear = gap, least = lesser_of(gap, least);
         }
     }
@@ -331,10 +335,10 @@ KERNEL void watch_start(const lane_model *m, const placement *T, const vec3 *p, 
             first->idle = s->group, k = end - 1;
             continue;
         }
-        if (group_near(m, k, &at, true, watch) || felt || bent) {
+        if (group_near(m, k, &at, true, rset(0), watch) || felt || bent) {
             enter_group(m, k, watch);
             for (int j = k; j < end; j++) watch[j].wakes = bent && is_bent(m, &m->loads[j], slip);
-            look_at_group(m, k, &at, true, rset(0), felt, watch);
+            look_at_group(m, k, &at, true, rset(0), rset(0), felt, watch);
             for (int j = k; j < end; j++) {
                 watch[j].begins = watch[j].wakes, watch[j].idle = !watch[j].wakes, first->some = first->some || watch[j].wakes;
                 first->felt = first->felt || (felt && any_of(gt(felt[m->loads[j].contact], rset(0))));
@@ -348,22 +352,25 @@ KERNEL void watch_start(const lane_model *m, const placement *T, const vec3 *p, 
 }
 
 /// Whether some load of the group that begins with load k is to be looked at, its body having been at `from` as the step began, and
-/// being at the places now; which ones wake. lag: as of look_at_group().
-KERNEL bool group_wakes(const lane_model *m, int k, const body_place *from, const body_place *at, int places, const real *lag,
-                        load_watch *watch)
+/// being at the places now; which ones wake. ahead: those, too, that what touches could move as far as ahead_of() says. lag: as of
+/// look_at_group().
+KERNEL bool group_wakes(const lane_model *m, int k, const body_place *from, const body_place *at, int places, bool ahead,
+                        const real *lag, load_watch *watch)
 {
     const lane_point_load *const group = &m->loads[k];
     load_watch *const first = &watch[k];
     bool near = false, some = false;
     for (int a = 0; a < places; a++) {
-        const real way = group_way(group, from, &at[a]);
-        if (keeps_clear(first, way) || !(near || first->some || first->felt || group_near(m, k, &at[a], false, watch))) continue;
+        const real way = group_way(group, from, &at[a]), reach = ahead ? ahead_of(group, way) : rset(0);
+        if (keeps_clear(first, way + reach) ||
+            !(near || first->some || first->felt || group_near(m, k, &at[a], false, reach, watch)))
+            continue;
         if (!near) {
             if (first->idle == group->group) enter_group(m, k, watch);
             for (int j = k; j < k + group->group; j++) watch[j].wakes = watch[j].begins;
             near = true;
         }
-        look_at_group(m, k, &at[a], false, way, first->felt ? lag : NULL, watch);
+        look_at_group(m, k, &at[a], false, way, reach, first->felt ? lag : NULL, watch);
     }
     for (int j = k; j < k + group->group && near; j++) some = some || watch[j].wakes;
     if (!some) first->idle = group->group;

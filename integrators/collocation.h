@@ -165,7 +165,7 @@ KERNEL void watch_body(const lane_model *m, solve *W, int i)
     for (int k = b->load; k < b->loads_end; k++) {
         const int end = k + m->loads[k].group;
         if (!m->loads[k].group) continue;
-        for (int j = group_wakes(m, k, &from, &at, 1, W->lag, W->watch) ? k : end; j < end; j++) {
+        for (int j = group_wakes(m, k, &from, &at, 1, joins(m), W->lag, W->watch) ? k : end; j < end; j++) {
             load_watch *const w = &W->watch[j];
             if (w->wakes && w->idle) wake_load(m, W, j);
             w->idle = !w->wakes;

@@ -6,8 +6,9 @@
 ///
 ///     -l(gap + delta) + l(gap) - K delta        and        g(s + eps) - g(s) - sum of k_i t_i t_i' eps
 ///
-/// and to the matrix the differences of stiffness. Only points are looked at that touch, or have friction to feel, so that a lane does
-/// not know what others look at.
+/// and to the matrix the differences of stiffness. Points are looked at that touch, have friction to feel, or are no farther off
+/// than they have moved in the step, and their shape is large: a step that runs into a wall that nobody has looked at is cut to
+/// where it just does not, again and again. That bound is of a lane alone, so that it does not know what others look at.
 #ifndef CATENA_FIXED_TOUCHES_H
 #define CATENA_FIXED_TOUCHES_H
 
@@ -37,12 +38,15 @@ KERNEL mask find_fixed(const lane_model *m, solve *W)
     const real o = rset(0), t = m->relaxation * W->in.drag, share = t / (rset(1) + t);
     mask some = none_of();
     B->fixeds = 0;
+    const lane_point_load *group = m->loads;
     for (int k = 0; k < m->nload && !m->published; k++) {
         const lane_point_load *s = &m->loads[k];
+        if (s->group) group = s;
         if (passes_over(W->watch, &k) || !(s->flags & LOAD_TOUCHES)) continue;
         const touch c = contact_at(m, W, k);
+        const vec3 u = add(W->body[s->body].dp, sub(c.arm, W->held[k].arm));
         const real lag = W->lag[s->contact];
-        const mask looks = either(gt(lag, o), lt(c.gap, o));
+        const mask looks = either(gt(lag, o), lt(c.gap, ahead_of(group, root(dot(u, u)))));
         if (!any_of(looks)) continue;
         fixed_touch *const f = &B->fixed[B->fixeds++];
         f->load = k, f->at = c, f->looks = looks, f->cap = sel(looks, s->friction * lag, o), f->grip = fmadd(s->grip, t, s->grip);

@@ -39,6 +39,7 @@ typedef struct {
 typedef struct {
     real inner, whole;
     vec3 middle;
+    real fails;  // 1: it keeps less than half, of more than what solves leave
 } kept_motion;
 
 /// A tree in a step: the energy that it has gained, what has passed through its forces, and the energies that were added up.
@@ -138,6 +139,8 @@ FN kept_motion hold_tree(const tree_books *B, real inner, real whole, vec3 middl
     H.inner = sel(gt(take, o), root(sel(gt(left, o), left, o) / sel(gt(inner, o), inner, one)), one);
     H.whole = sel(lt(left, o), root(sel(gt(rest, o), rest, o) / sel(gt(whole, o), whole, one)), one);
     H.middle = middle;
+    // what rests has books of solves' last digits
+    H.fails = sel(both(gt(take, rset(1e3) * most), lt(left, rset(0.5) * inner)), one, o);
     return H;
 }
 
@@ -175,7 +178,8 @@ FN bool flies_free(int kind, unsigned flags) { return kind == JOINT_TRANSLATION 
 /// Trees keep all.
 FN void keep_all(const lane_model *m, kept_motion *kept)
 {
-    for (int r = 0; r < m->nbody; r = m->bodies[r].end) kept[r].inner = kept[r].whole = rset(1), kept[r].middle = zero3();
+    for (int r = 0; r < m->nbody; r = m->bodies[r].end)
+        kept[r].inner = kept[r].whole = rset(1), kept[r].middle = zero3(), kept[r].fails = rset(0);
 }
 
 /// Before a part of size h is committed: finds what trees are to keep of the velocities that it ends with, at their roots in kept
@@ -204,6 +208,7 @@ KERNEL void find_kept(const lane_model *m, const position_state *S, const solved
         if (!m->npair || Q->rate) continue;
         const mask alone = stands_alone(m, &Q->one->W.between, r, top->end);
         kept[r].inner = sel(alone, kept[r].inner, rset(1)), kept[r].whole = sel(alone, kept[r].whole, rset(1));
+        kept[r].fails = sel(alone, kept[r].fails, rset(0));
     }
 }
 
@@ -212,9 +217,9 @@ KERNEL void find_kept(const lane_model *m, const position_state *S, const solved
 enum { MOST_HELD = 16 };
 FN mask keeps_most(const lane_model *m, const kept_motion *kept)
 {
-    mask most = not_(none_of());
-    for (int r = 0; r < m->nbody; r = m->bodies[r].end) most = both(most, le(rset(0.5), kept[r].inner * kept[r].inner));
-    return most;
+    mask fails = none_of();
+    for (int r = 0; r < m->nbody; r = m->bodies[r].end) fails = either(fails, gt(kept[r].fails, rset(0)));
+    return not_(fails);
 }
 
 /// v, of which `middle` is that of the whole tree.

@@ -493,7 +493,7 @@ KERNEL void watch_stages(const lane_model *m, stages *W, int s, int i)
     for (int k = b->load; k < b->loads_end; k++) {
         const int end = k + m->loads[k].group;
         if (!m->loads[k].group) continue;
-        for (int j = group_wakes(m, k, &from, at, s, NULL, W->watch) ? k : end; j < end; j++) {
+        for (int j = group_wakes(m, k, &from, at, s, false, NULL, W->watch) ? k : end; j < end; j++) {
             load_watch *const w = &W->watch[j];
             if (w->wakes && w->idle) W->held[j] = hold_load(m, &m->loads[j], W->start[i].R, W->p[i]);
             w->idle = !w->wakes;

@@ -446,6 +446,55 @@ START_TEST(sliding_on_the_ground_takes_few_iterations)
 }
 END_TEST
 
+/// Balls that fall into a box: what may hit a wall is known of before it does, so that no step of Newton's method runs into one and
+/// is cut. In lanes as alone.
+START_TEST(balls_between_walls)
+{
+    enum { BALLS = 24, MOST = 12000, DROPS = 3 };
+    static char text[MOST];
+    int at = snprintf(text, MOST, "catena: 1\ncontact: {between: all, friction: 0.7, depth: 0.001}\nground: true\nobstacles:\n");
+    for (int k = 0; k < 4; k++)
+        at += snprintf(text + at, MOST - (size_t)at, "  - {type: sphere, center: [%g, %g, 0.3], radius: 1}\n",
+                       1.2 * (k % 2 ? k - 2 : 0), 1.2 * (k % 2 ? 0 : k - 1));
+    at += snprintf(text + at, MOST - (size_t)at, "links:\n");
+    rng r = {4};
+    for (int k = 0; k < BALLS; k++) {
+        const double x = rng_uniform(&r, -0.01, 0.01), y = rng_uniform(&r, -0.01, 0.01);
+        at += snprintf(
+            text + at, MOST - (size_t)at,
+            "  - {name: b%d, position: [%.9g, %.9g, %.9g], joint: free, density: 1000, shapes: [{type: sphere, radius: 0.04}]}\n",
+            k, 0.1 * (k % 2) - 0.05 + x, 0.1 * (k / 2 % 2) - 0.05 + y, 0.06 + 0.09 * (k / 4));
+    }
+    ctn_model *const m = model_of(text);
+    uint64_t first[DROPS] = {0};
+    for (const ctn_engine *const *e = engines_available(); *e; e++)
+        for (int worlds = 1; worlds <= DROPS; worlds += 2) {
+            ctn_batch_config cfg = ctn_batch_config_default();
+            cfg.order = 2, cfg.method = CTN_COLLOCATION, cfg.dt = 1. / 60, cfg.worlds = worlds, cfg.engine = (*e)->name;
+            ctn_batch *const b = batch_with(m, &cfg);
+            const int nq = ctn_model_nq(m), nv = ctn_model_nv(m);
+            double *const q = malloc((size_t)(DROPS * nq) * sizeof *q), *const v = calloc((size_t)(DROPS * nv), sizeof *v);
+            for (int w = 0; w < worlds; w++) {
+                ctn_model_initial_state(m, q + w * nq, v + w * nv);
+                for (int k = 0; k < BALLS; k++) q[w * nq + 7 * k + 2] += 0.01 * w * k;
+            }
+            ck_assert_int_eq(ctn_batch_set_state(b, q, v, 0, NULL), CTN_OK);
+            ctn_step_stats s[DROPS];
+            uint64_t hash[DROPS];
+            ck_assert_int_eq(ctn_batch_step(b, 180, s, NULL), CTN_OK);
+            ctn_batch_hashes(b, hash);
+            for (int w = 0; w < worlds; w++) {
+                if (!first[w]) first[w] = hash[w];
+                ck_assert_msg(hash[w] == first[w], "%s, world %d of %d: other bits", (*e)->name, w, worlds);
+                ck_assert_msg(100 * s[w].line_search <= s[w].iterations, "world %d: %ld of %ld iterations were shortened", w,
+                              s[w].line_search, s[w].iterations);
+            }
+            free(q), free(v), ctn_batch_free(b);
+        }
+    ctn_model_free(m);
+}
+END_TEST
+
 /// What statistics tell: pairs that press, and what is joined, not by way of the world.
 START_TEST(statistics)
 {
@@ -685,6 +734,7 @@ int main(void)
     tcase_add_test(all, no_energy_comes_of_it);
     tcase_add_test(all, rods_lie_on_rims);
     tcase_add_test(all, sliding_on_the_ground_takes_few_iterations);
+    tcase_add_test(all, balls_between_walls);
     tcase_add_test(all, statistics);
     tcase_add_test(all, capacity);
     tcase_add_test(all, scales_of_worlds);
