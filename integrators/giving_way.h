@@ -6,6 +6,8 @@
 /// the rest of the step its springs are four times as stiff for each time that happened: k h^2 stays, so that what moves goes half
 /// as deep in half of the step. They stop what comes and are as before in the next step, in which less is stored; bristles, and
 /// the cap of friction, go by their own numbers.
+///
+/// Springs may be that soft on purpose. So nothing gives way that is no deeper than all the weight presses it.
 #ifndef CATENA_GIVING_WAY_H
 #define CATENA_GIVING_WAY_H
 
@@ -21,8 +23,9 @@ FN real firmness(real gave)
     return firm;
 }
 
-/// The depth from which on something gives way that is `thin` from its face to its middle, under what is round by `round`; m.
-FN real firm_depth(double thin, real round) { return fmadd(rset(0.5), round, rset(0.25 * thin)); }
+/// The depth from which on something gives way that is `thin` from its face to its middle, under what is round by `round`, where
+/// all the weight presses it by `rest`; m.
+FN real firm_depth(double thin, real round, real rest) { return larger_of(fmadd(rset(0.5), round, rset(0.25 * thin)), rest); }
 
 /// Where it has come to be that deep: at the gap `now`, from `before`.
 FN mask has_given_way(real before, real now, real limit)
@@ -42,7 +45,7 @@ KERNEL mask pairs_give_way(const lane_model *m, const solve *W, mask where)
         const touch_pair *const p = &m->touch_pairs[pair];
         const touch_shape *const a = &m->touch_shapes[p->a], *const b = &m->touch_shapes[p->b];
         const double of_a = half_of_core(a), of_b = half_of_core(b), least = of_a < of_b ? of_a : of_b;
-        const real limit = firm_depth(least < INFINITY ? least : 0, rset(a->radius + b->radius));
+        const real limit = firm_depth(least < INFINITY ? least : 0, rset(a->radius + b->radius), rset(p->depth) / m->pair_grip);
         real depth = rset(0);
         for (; k < B->touches && B->touch[k].pair == pair; k++)
             depth = larger(depth, B->touch[k].weight * depth_of(B->touch[k].at.gap));
@@ -52,6 +55,14 @@ KERNEL mask pairs_give_way(const lane_model *m, const solve *W, mask where)
         some = either(some, both(deep, has_given_way(negate(overlap_at(m, pair, &from)), negate(depth), limit)));
     }
     return some;
+}
+
+/// How deep the weight of the tree of body i is on a contact point alone, m.
+FN real depth_at_rest(const lane_model *m, int i, const lane_point_load *s)
+{
+    const vec3 g = load3(m->gravity);
+    while (!(m->bodies[i].flags & BODY_ROOT)) i = m->bodies[i].parent;
+    return subtree_of(m, &m->bodies[i])->subtree_mass * root(dot(g, g)) / s->grip;
 }
 
 KERNEL mask points_give_way(const lane_model *m, const solve *W, const load_watch *watch, mask where)
@@ -66,9 +77,10 @@ KERNEL mask points_give_way(const lane_model *m, const solve *W, const load_watc
         const vec3 at = load3(s->point), x = mul_add(W->p[s->body], W->start[s->body].R, at),
                    y = mul_add(add(W->p[s->body], W->body[s->body].dp), W->now[s->body].R, at);
         if (!any_of(both(where, may_touch(f, s->radius, y)))) continue;
-        const real limit = firm_depth(thin, s->radius), now = stand_at(f, y, NULL).gap - s->radius;
-        const mask deep = both(where, lt(now, negate(limit)));
-        if (any_of(deep)) some = either(some, both(deep, has_given_way(stand_at(f, x, NULL).gap - s->radius, now, limit)));
+        const real now = stand_at(f, y, NULL).gap - s->radius;
+        if (!any_of(both(where, lt(now, rset(-0.25 * thin))))) continue;
+        const real limit = firm_depth(thin, s->radius, depth_at_rest(m, s->body, s)), from = stand_at(f, x, NULL).gap - s->radius;
+        some = either(some, both(where, has_given_way(from, now, limit)));
     }
     return some;
 }

@@ -224,6 +224,31 @@ START_TEST(same_bits)
 }
 END_TEST
 
+/// Contacts that are soft on purpose bear weight as deep as they are told, in steps that are made as a whole, although that is deeper
+/// than what is hit may be.
+START_TEST(soft_contacts_stay_soft)
+{
+    static const char *const plates[] = {
+        "obstacles: [{type: box, size: [1, 1, 0.04]}]\nlinks:\n",
+        "links:\n  - {name: plate, joint: fixed, density: 1000, shapes: [{type: box, size: [1, 1, 0.04]}]}\n"};
+    char text[1000];
+    double q[7], v[6];
+    ctn_step_stats s;
+    snprintf(text, sizeof text,
+             "catena: 1\ncontact: {between: all, depth: 0.03}\n%s"
+             "  - {name: a, position: [0, 0, 0.04], joint: free, density: 1000, shapes: [{type: sphere, radius: 0.02}]}\n",
+             plates[_i]);
+    ctn_model *const m = model_of(text);
+    ctn_batch_config cfg = ctn_batch_config_default();
+    cfg.method = CTN_COLLOCATION, cfg.order = 2, cfg.dt = 1. / 60;
+    ctn_batch *const b = batch_with(m, &cfg);
+    ck_assert_int_eq(ctn_batch_step(b, 200, &s, NULL), CTN_OK);
+    ctn_batch_state(b, q, v);
+    ck_assert_msg(s.fallbacks == 0 && fabs(q[2] - 0.01) < 1e-5, "%ld steps in parts, at %g m", s.fallbacks, q[2]);
+    ctn_batch_free(b), ctn_model_free(m);
+}
+END_TEST
+
 int main(void)
 {
     Suite *const suite = suite_create("links_thrown");
@@ -233,6 +258,7 @@ int main(void)
     tcase_add_test(t, rods_do_not_pass_through_rods);
     tcase_add_test(t, nothing_that_is_round_passes_through);
     tcase_add_loop_test(t, same_bits, 0, 6);
+    tcase_add_loop_test(t, soft_contacts_stay_soft, 0, 2);
     suite_add_tcase(suite, t);
     return run_suite(suite);
 }
