@@ -33,8 +33,8 @@ FN mask has_given_way(real before, real now, real limit)
     return both(lt(now, negate(limit)), lt(now, fnmadd(rset(0.1), limit, negate(depth_of(before)))));
 }
 
-/// The half of what the core of a shape is thick; INFINITY of points and lines, at which nothing else turns around.
-FN double half_of_core(const touch_shape *s) { return s->kind <= CORE_SEGMENT ? INFINITY : ball_within(s) - s->radius; }
+/// The half of what the core of a shape is thick; NOT_REACHED of points and lines, at which nothing else turns around.
+FN double half_of_core(const touch_shape *s) { return s->kind <= CORE_SEGMENT ? NOT_REACHED : ball_within(s) - s->radius; }
 
 KERNEL mask pairs_give_way(const lane_model *m, const solve *W, mask where)
 {
@@ -45,7 +45,7 @@ KERNEL mask pairs_give_way(const lane_model *m, const solve *W, mask where)
         const touch_pair *const p = &m->touch_pairs[pair];
         const touch_shape *const a = &m->touch_shapes[p->a], *const b = &m->touch_shapes[p->b];
         const double of_a = half_of_core(a), of_b = half_of_core(b), least = of_a < of_b ? of_a : of_b;
-        const real limit = firm_depth(least < INFINITY ? least : 0, rset(a->radius + b->radius), rset(p->depth) / m->pair_grip);
+        const real limit = firm_depth(least < NOT_REACHED ? least : 0, rset(a->radius + b->radius), rset(p->depth) / m->pair_grip);
         real depth = rset(0);
         for (; k < B->touches && B->touch[k].pair == pair; k++)
             depth = larger(depth, B->touch[k].weight * depth_of(B->touch[k].at.gap));

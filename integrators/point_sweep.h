@@ -93,10 +93,16 @@ KERNEL real share_before_piercing(const lane_model *m, const solve *W, const loa
     return share;
 }
 
-/// Whether some contact point may move by more than half of what a fixed body is thick, if bodies go on in some lane as they do,
-/// or twice as fast.
-KERNEL bool may_pierce(const lane_model *m, const solve *W, const rate_pose *V)
+/// Where some contact point may move by more than half of what a fixed body is thick, if bodies go on as they do, or twice as fast.
+/// What is far from all bodies counts, too, as that is known of all lanes together.
+KERNEL mask may_pierce(const lane_model *m, const solve *W, const rate_pose *V)
 {
+    mask may = none_of();
+    double thinnest = NOT_REACHED;
+    for (int f = 1; f <= m->nsurface; f++) {
+        const double thin = ball_in_surface(m, f);
+        if (thin > 0 && thin < thinnest) thinnest = thin;
+    }
     for (int k = 0; k < m->nload; k++) {
         const lane_point_load *const s = &m->loads[k];
         if (!(s->flags & LOAD_TOUCHES)) continue;
@@ -106,13 +112,13 @@ KERNEL bool may_pierce(const lane_model *m, const solve *W, const rate_pose *V)
         real speed = root(dot(v, v));
         if (s->group) speed = fmadd(rset(s->ball[3]), root(dot(R.x, R.x) + dot(R.y, R.y) + dot(R.z, R.z)), speed);
         const real way = rset(2) * W->in.h * speed;
-        for (int j = k; j < k + met && !(s->group && W->watch && keeps_clear(&W->watch[k], way)); j++) {
+        for (int j = k; j < k + met && any_of(gt(way, rset(0.5 * thinnest))); j++) {
             const double thin = ball_in_surface(m, m->loads[j].surface);
-            if (thin > 0 && any_of(gt(way, rset(0.5 * thin)))) return true;
+            if (thin > 0) may = either(may, gt(way, rset(0.5 * thin)));
         }
         k = end - 1;
     }
-    return false;
+    return may;
 }
 
 #endif

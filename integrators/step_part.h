@@ -211,9 +211,11 @@ FN void guess_part(const lane_model *m, const position_state *S, ladder_work *P,
         return;
     }
     predict_step(m, S, &P->one, rest, where);
-    if (joins(m) || !m->nsurface || !may_pierce(m, &P->one.W, S->V)) return;
+    if (joins(m) || !m->nsurface) return;
+    const mask fast = both(where, may_pierce(m, &P->one.W, S->V));
+    if (!any_of(fast)) return;
     place_bodies(m, &P->one.W);
-    cut_guess(m, S, &P->one, where);
+    cut_guess(m, S, &P->one, fast);
 }
 
 /// What acts between bodies begins at the first guess in the lanes `where`. Returns those in which that was cut.
