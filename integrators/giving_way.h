@@ -45,7 +45,8 @@ KERNEL mask pairs_give_way(const lane_model *m, const solve *W, mask where)
         const touch_pair *const p = &m->touch_pairs[pair];
         const touch_shape *const a = &m->touch_shapes[p->a], *const b = &m->touch_shapes[p->b];
         const double of_a = half_of_core(a), of_b = half_of_core(b), least = of_a < of_b ? of_a : of_b;
-        const real limit = firm_depth(least < NOT_REACHED ? least : 0, rset(a->radius + b->radius), rset(p->depth) / m->pair_grip);
+        const real limit =
+            firm_depth(least < NOT_REACHED ? least : 0, rset(a->radius + b->radius), rset(p->depth) / m->pair_grip);
         real depth = rset(0);
         for (; k < B->touches && B->touch[k].pair == pair; k++)
             depth = larger(depth, B->touch[k].weight * depth_of(B->touch[k].at.gap));
