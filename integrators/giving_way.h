@@ -2,10 +2,10 @@
 ///
 /// A contact is a spring, and a damper, that bear weight at `depth`. Hit at the speed v it is v sqrt(m/k) deep, whatever the step:
 /// at 5 m/s more than a plate of 10 mm is thick. Past its middle the nearest face is the other one, which pushes on. So a solution
-/// in which a contact has come to be deeper than a quarter of that, and was not so deep before, is no step. It is halved, and for
-/// the rest of the step its springs are four times as stiff for each time that happened: k h^2 stays, so that what moves goes half
-/// as deep in half of the step. They stop what comes and are as before in the next step, in which less is stored; bristles, and
-/// the cap of friction, go by their own numbers.
+/// in which a contact has come to be deeper than a quarter of that, and was not so deep before, is no step. It is halved, as one is
+/// in which something passes (pair_sweep.h), and for the rest of the step springs are four times as stiff for each time that
+/// happened: k h^2 stays, so that what moves goes half as deep in half of the step. They stop what comes and are as before in the
+/// next step, in which less is stored; bristles, and the cap of friction, go by their own numbers.
 ///
 /// Springs may be that soft on purpose. So nothing gives way that is no deeper than all the weight presses it.
 #ifndef CATENA_GIVING_WAY_H
@@ -14,12 +14,11 @@
 #include "integrators/pair_sweep.h"
 #include "integrators/point_sweep.h"
 
-/// By how much springs are stiffer in a step in which contacts gave way that often.
+/// By how much springs are stiffer in a step in which contacts gave way that often; no more than what the smallest part asks for.
 FN real firmness(real gave)
 {
-    real firm = rset(1), left = gave;
-    for (mask more = gt(left, rset(0)); any_of(more); more = gt(left, rset(0)))
-        firm = sel(more, rset(4) * firm, firm), left = sel(more, left - rset(1), left);
+    real firm = rset(1);
+    for (int parts = 1, n = 0; parts < MOST_SWEPT; parts *= 2, n++) firm = sel(lt(rset(n), gave), rset(4) * firm, firm);
     return firm;
 }
 
@@ -47,9 +46,7 @@ KERNEL mask pairs_give_way(const lane_model *m, const solve *W, mask where)
         const double of_a = half_of_core(a), of_b = half_of_core(b), least = of_a < of_b ? of_a : of_b;
         const real limit =
             firm_depth(least < NOT_REACHED ? least : 0, rset(a->radius + b->radius), rset(p->depth) / m->pair_grip);
-        real depth = rset(0);
-        for (; k < B->touches && B->touch[k].pair == pair; k++)
-            depth = larger(depth, B->touch[k].weight * depth_of(B->touch[k].at.gap));
+        const real depth = depth_of_listed(B, &k);
         const mask deep = both(where, gt(depth, limit));
         if (!any_of(deep)) continue;
         const pair_pose from = pair_begun(m, W, p);

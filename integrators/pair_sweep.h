@@ -66,14 +66,23 @@ KERNEL real overlap_at(const lane_model *m, int k, const pair_pose *P)
     return depth;
 }
 
+/// How deep the pair whose elements begin at *k in the list has been felt; *k: goes on to the next one.
+FN real depth_of_listed(const between_work *B, int *k)
+{
+    const int pair = B->touch[*k].pair;
+    real most = rset(0);
+    for (; *k < B->touches && B->touch[*k].pair == pair; ++*k)
+        most = larger(most, B->touch[*k].weight * depth_of(B->touch[*k].at.gap));
+    return most;
+}
+
 /// How deep the solve of W has felt pair k at its solution: what hardly counts has pushed nothing back.
 FN real depth_felt(const solve *W, int k)
 {
     const between_work *const B = &W->between;
-    real most = rset(0);
-    for (int j = 0; j < B->touches; j++)
-        if (B->touch[j].pair == k) most = larger(most, B->touch[j].weight * depth_of(B->touch[j].at.gap));
-    return most;
+    int j = 0;
+    while (j < B->touches && B->touch[j].pair < k) j++;
+    return j < B->touches && B->touch[j].pair == k ? depth_of_listed(B, &j) : rset(0);
 }
 
 /// The share of the way from the start of the step to where bodies are now, in the lanes `where`, before which no pair is deep in each

@@ -510,8 +510,11 @@ KERNEL mask accept_part(const lane_model *m, const ctn_batch_config *cfg, const 
     if (!any_of(either(ok, *far))) return ok;
     mask stays = nothing_passes(m, S, P, ok);
     if (!cfg->adaptive && any_of(stays)) stays = both(stays, nothing_gives_way(m, P, ok));
-    if (!t && !P->part.alpha) count->gave = count->gave + sel(both(ok, not_(stays)), rset(1), rset(0));
-    ok = t || P->part.alpha ? both(ok, stays) : both(ok, either(stays, le(P->one.W.in.h, rset(1. / MOST_SWEPT) * m->dt)));
+    if (!t && !P->part.alpha) {
+        stays = either(stays, le(P->one.W.in.h, rset(1. / MOST_SWEPT) * m->dt));
+        count->gave = count->gave + sel(both(ok, not_(stays)), rset(1), rset(0));
+    }
+    ok = both(ok, stays);
     if (m->npair && (t || P->part.alpha))
         ok = both(ok, not_(leaves_to_order2(m, t, P->one.W.now, t ? P->more.x + last * m->nq : P->one.x, P->p, NULL)));
     const bool law = carries_energy(m, cfg);
